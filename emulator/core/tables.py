@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Collection, Iterator, Mapping
-from itertools import chain
+from heapq import merge
+from itertools import chain, islice, pairwise
 from typing import Any, Generic, Self, TypeVar, cast
 
 import msgspec
 
 from emulator.core.records import R
-from emulator.core.slices import Slices, completed, steps
+from emulator.core.slices import STEP, Slices, completed, steps
 from emulator.core.unit_of_work import Change
 
 # -- a mapping in parts
@@ -190,18 +191,18 @@ class Table(Generic[R]):
         """Return every slot, in order of creation; at once if the table changes meanwhile."""
         if self._order is not None:
             return self._order
-        before = self.changes
-        order: list[Slot[R]] = []
-        is_sorted = True
+        before, runs = self.changes, list[list[Slot[R]]]()
         for slots in steps([*self.slots.all_values()]):
-            step = sorted(slots)
-            is_sorted = is_sorted and (not order or order[-1] < step[0])
-            order += step
+            runs.append(sorted(slots))
             yield
+        order = [*chain.from_iterable(runs)]
+        if any(later[0] < earlier[-1] for earlier, later in pairwise(runs)):
+            merged, order = merge(*runs), []
+            while step := [*islice(merged, STEP)]:
+                order += step
+                yield
         if before != self.changes:
             return self.order
-        if not is_sorted:
-            order.sort()
         if self.kind.paged:
             self._order = order
         return order

@@ -19,7 +19,7 @@ from emulator.core import calendar
 from emulator.core.errors import ApiError
 from emulator.core.limits import WORLDS
 from emulator.core.records import Record
-from emulator.core.slices import Slices, completed
+from emulator.core.slices import STEP, Slices, completed
 from emulator.core.world import World
 from emulator.engine.clock import Clock, Scheduler, TimeSlice, in_slices
 from emulator.engine.fixtures import Start
@@ -162,6 +162,10 @@ class Engine:
         runtime = Runtime(world, clock, self._scheduler, stored, self._sender)
         for name, saved in loaded.snapshots.items():
             runtime.history.snapshots[name] = yield from serialization.loaded(saved, world)
+        # Here and not with their first use, which would make them without a pause.
+        for table in world.tables() if loaded.world else ():
+            for field in table.kind.indexes if len(table) > STEP else ():
+                yield from table.indexed(field)
         if stored:
             stored.editions |= loaded.editions
         return runtime

@@ -304,20 +304,22 @@ def fill(world: World, size: int) -> None:
             world.add(msgspec.structs.replace(link, id=world.new_id(PaymentLink)))
 
 
-def test_what_grows_with_a_world_is_done_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A search, an order, a snapshot, its export, its restore, a rewind and a reset let others run, each time.
+@pytest.mark.parametrize("state", ["memory", "sqlite:{}"])
+def test_what_grows_with_a_world_is_done_in_slices(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, state: str) -> None:
+    """A search, an order, a snapshot, its export, its restore, a rewind, a reset and an opening let others run.
 
-    In a larger world they do no more in one go; benchmarks say how long it takes.
+    In a larger world they do no more in one go, stored or not; benchmarks say how long it takes.
     """
     monkeypatch.setattr("emulator.engine.clock.SLICE_SECONDS", 0)
-    small, large = (asyncio.run(calls_of_acts(size)) for size in (2_000, 10_000))
+    sizes = (2_000, 10_000)
+    small, large = (asyncio.run(calls_of_acts(size, state.format(tmp_path / f"{size}.db"))) for size in sizes)
     assert {act: (small[act], calls) for act, calls in large.items() if calls > small[act] + 1_000} == {}
     assert min(large.values()) > 100, "each was counted"
 
 
-async def calls_of_acts(size: int) -> dict[str, int]:
-    sandbox = server.Sandbox(Options(clock_mode="frozen", strict=False))
-    key = {"Authorization": "Bearer sk_test_large"}
+async def calls_of_acts(size: int, state: str) -> dict[str, int]:
+    sandbox = server.Sandbox(Options(clock_mode="frozen", strict=False, state=state))
+    secret, key = Key("large", livemode=False), {"Authorization": "Bearer sk_test_large"}
     acts: list[tuple[str, Any]] = [
         ("/v1/customers/?search=ada77", None),
         ("/v1/customers/?ordering=email", None),
@@ -336,11 +338,17 @@ async def calls_of_acts(size: int) -> dict[str, int]:
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost", headers=key) as client:
         link = {"payment_link_type": "custom", "currency": "XAF", "amount": 500}
         (await client.post("/v1/payment-links/", json=link)).raise_for_status()
-        fill(sandbox.engine.runtimes[Key("large", livemode=False)].world, size)
+        runtime = sandbox.engine.runtimes[secret]
+        fill(runtime.world, size)
+        await runtime.history.store()
         # What is imported and built with the first request of its kind.
         for path in ("/v1/customers/", "/_emulator/objects?kind=customer"):
             (await client.get(path)).raise_for_status()
-        return {
+        counted = {
             f"{number} {path}": await calls_at_once(client.get(path) if body is None else client.post(path, json=body))
             for number, (path, body) in enumerate(acts)
         }
+        await sandbox.engine.release(secret)
+        counted["open"] = await calls_at_once(sandbox.engine.open(secret))
+        await sandbox.engine.stop()
+        return counted
