@@ -118,8 +118,7 @@ class Sandbox:
     ) -> Slices[tuple[World, Clock]]:
         """Return the world of a key with its clock: as it was stored, or else as the fixtures have it, or else a new one.
 
-        Without a ``start`` it is that of the options.
-        Raises 401 ``INVALID_API_KEY`` for a key that is not listed (B-02), and :class:`InvalidState`.
+        Without ``start`` it is the options'. Raises 401 ``INVALID_API_KEY`` for an unlisted key (B-02), :class:`InvalidState`.
         """
         start = start or self.options.starts.get(key.name, Start())
         own_settings = self.fixtures.settings(key.name, start.fixture)

@@ -169,8 +169,7 @@ def test_any_event_is_one_schema_and_what_a_new_webhook_is_sent() -> None:
     document = bundles.load("service-3.1")
     any_event = document["components"]["schemas"]["AnyEvent"]
     assert any_event["discriminator"]["mapping"].keys() == document["webhooks"].keys()
-    ids = {item["post"]["operationId"] for item in document["webhooks"].values()}
-    assert len(ids) == len(document["webhooks"])
+    assert len({item["post"]["operationId"] for item in document["webhooks"].values()}) == len(document["webhooks"])
     [callback] = document["paths"]["/webhooks/"]["post"]["callbacks"]["event"].values()
     body = callback["post"]["requestBody"]["content"]["application/json"]["schema"]
     assert body == {"$ref": "#/components/schemas/AnyEvent"}

@@ -133,8 +133,7 @@ def test_what_the_document_does_not_allow_is_found(sandbox: Sandbox, service_con
 
     def faults(status: int = 201, content: Any = None, **headers: str) -> str:
         body = json.dumps(content).encode() if content else answer.content
-        found = service_contract.faults("POST", "/v1/customers/", status, {**answer.headers, **headers}, body)
-        return str(found)
+        return str(service_contract.faults("POST", "/v1/customers/", status, {**answer.headers, **headers}, body))
 
     assert faults() == "[]"
     for fields in WRONG:

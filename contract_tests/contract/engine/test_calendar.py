@@ -74,5 +74,4 @@ RATES = st.one_of(
 @given(AMOUNTS, RATES)
 def test_a_rate_is_computed_in_decimal_and_rounded_half_up(amount: int, rate: float) -> None:
     """B-23. The rate is the decimal number a reader sees, not the binary one that is nearest to it."""
-    exact = amount * Fraction(Decimal(str(rate))) / 100
-    assert percent(amount, rate) == floor(exact + Fraction(1, 2))
+    assert percent(amount, rate) == floor(amount * Fraction(Decimal(str(rate))) / 100 + Fraction(1, 2))

@@ -154,8 +154,7 @@ def test_a_filter_lets_pass_what_fits_and_keeps_the_order(filled: Filled, path: 
     for name, schema in LISTS[path].items():
         for value in values_of(name, schema, everything) if name not in NOT_A_FIELD else ():
             expected = [each["id"] for each in everything if fits(name, value)(each)]
-            found = [each["id"] for each in filled.all(at, **{name: value})]
-            assert found == expected, (name, value)
+            assert [each["id"] for each in filled.all(at, **{name: value})] == expected, (name, value)
 
 
 def test_filters_and_an_order_work_together(filled: Filled) -> None:

@@ -62,8 +62,7 @@ def examine(server: RunningServer, world_name: str) -> Iterator[Callable[..., Do
 
         def run(*phases: str) -> DocumentResults:
             stage = ObjectFactory(base_url, headers(sandbox.key), receiver.url, "test")
-            suite = Suite(bundles.load("service"), base_url, sandbox.key, EXAMPLES, SEED, stage, phases=phases)
-            return suite.run()
+            return Suite(bundles.load("service"), base_url, sandbox.key, EXAMPLES, SEED, stage, phases=phases).run()
 
         yield run
 

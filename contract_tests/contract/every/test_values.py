@@ -99,8 +99,7 @@ def test_what_the_schema_of_a_field_forbids_is_rejected_and_named(factory: Objec
                 is_code = place[-1] == "currency" and isinstance(value, str)
                 own = {"INVALID_CURRENCY"} if is_code else {"INVALID_FIELD", *LIMITS_OF_MONEY}
                 assert code in own, (place, value, code)
-                said = {tuple(name.split("."))[: len(place)] for name in errors}
-                assert said == {place}, (place, value, errors)
+                assert {tuple(name.split("."))[: len(place)] for name in errors} == {place}, (place, value, errors)
 
 
 @pytest.mark.parametrize("id", SCHEMAS)

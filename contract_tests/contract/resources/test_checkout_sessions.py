@@ -309,8 +309,7 @@ def test_a_slow_method_keeps_the_session_processing_until_it_is_saved(
     if result:
         answered = sandbox.control.post(f"{path}/answer", {"result": result})
         assert answered["status"] == sandbox.status(session) == ends
-        body = {"result": result}
-        sandbox.control.rejected("POST", f"{path}/answer", 422, "INVALID_STATUS_TRANSITION", json=body)
+        sandbox.control.rejected("POST", f"{path}/answer", 422, "INVALID_STATUS_TRANSITION", json={"result": result})
     sandbox.advance("60s")
     expected = ends or ("complete" if method["type"] == "mobile_money" else "processing")
     assert sandbox.status(session) == expected

@@ -78,8 +78,7 @@ def test_inactive_is_for_filters_only(sandbox: Sandbox) -> None:
     """B-32: the customer is subscribed and charged like an active one, and nothing says that it is blocked."""
     customer = sandbox.customer(phone="+24177000000")
     sandbox.control.patch(f"/objects/{customer['id']}", {"status": "inactive"})
-    terms = {"customer": customer["id"], "unit_amount": 500, "interval": "month"}
-    sandbox.api.post("/subscriptions/", terms)
+    sandbox.api.post("/subscriptions/", {"customer": customer["id"], "unit_amount": 500, "interval": "month"})
     assert sandbox.api.get("/transactions/")["pagination"]["count"] == 1
     assert emails(sandbox, status="inactive") == [customer["email"]]
     assert "Blocked" not in sandbox.control.get(f"/explain/{customer['id']}")["summary"]

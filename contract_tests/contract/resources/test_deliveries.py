@@ -241,8 +241,7 @@ def test_the_first_4_kib_of_an_answer_are_stored(sandbox: Sandbox, receiver: Rec
     endpoint = sandbox.endpoint(receiver.url)
     for _ in BODIES:
         sandbox.customer()
-    stored = [each["attempts"][0]["response_body"] for each in sandbox.deliveries(endpoint)]
-    assert stored == list(BODIES.values())
+    assert [each["attempts"][0]["response_body"] for each in sandbox.deliveries(endpoint)] == list(BODIES.values())
 
 
 def test_an_arranged_outcome_takes_the_place_of_attempts(sandbox: Sandbox, receiver: Receiver) -> None:

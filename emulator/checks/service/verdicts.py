@@ -43,8 +43,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
         title = f"{name}: {self.verdict.replace('_', ' ')}{found and f' ({found})'}"
         seen = [self.why] if self.why else [f"{path} is {value!r}" for path, value in self.observed.items()]
         last = [f"{each.request} {each.status} {each.request_id or ''}" for each in self.evidence[-1:]]
-        details = [line[:LONGEST_LINE] for line in (*seen, *last)]
-        return Finding(name, title, details, severity=severity)
+        return Finding(name, title, [line[:LONGEST_LINE] for line in (*seen, *last)], severity=severity)
 
     @property
     def followed(self) -> bool:

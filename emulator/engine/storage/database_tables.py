@@ -139,9 +139,7 @@ class DatabaseStore(Store):
         return not is_last
 
     def put(self, key: Key, name: str, edition: Edition | None, head: WorldHeader | None) -> None:
-        statements = []
-        if name != WORLD:
-            statements.append(Statement(f"{REMOVE_SNAPSHOTS} AND name = ?", [(str(key), name)]))
+        statements = [Statement(f"{REMOVE_SNAPSHOTS} AND name = ?", [(str(key), name)])]
         if edition is not None:
             text, place = (PUT_WORLD, (str(key),)) if name == WORLD else (ADD_SNAPSHOT, (str(key), name))
             statements.append(_put_records(edition.number, edition.rows))

@@ -191,9 +191,13 @@ class WorldPersistence:
     async def prepare(self, saved: StoredWorld, pause: Pause) -> Edition:
         """Store what is needed to put another world, or a snapshot, at once."""
         edition = Edition(serialization.rows_of(saved))
-        while self._open_store.store_part(self._key, edition):
-            await self.wait()
-            await pause()
+        try:
+            while self._open_store.store_part(self._key, edition):
+                await self.wait()
+                await pause()
+        except BaseException:
+            self._store.free([edition.number])
+            raise
         return edition
 
     def put(self, name: str, edition: Edition | None, head: WorldHeader | None) -> None:

@@ -129,8 +129,7 @@ def test_hosted_pages_name_the_app(alone: Sandbox) -> None:
     assert invoice["payment_url"].endswith(f"/invoice/{invoice['id']}?app=shared")
     assert CLIENT.get(invoice["pdf_url"]).headers["content-type"] == "application/pdf"
     assert "&app=shared" in invoice["pdf_url"]
-    page = CLIENT.get(invoice["payment_url"]).text
-    assert f'action="/invoice/{invoice["id"]}?app=shared"' in page
+    assert f'action="/invoice/{invoice["id"]}?app=shared"' in CLIENT.get(invoice["payment_url"]).text
     for made in (alone.session(), alone.link()):
         assert made["url"].endswith("?app=shared")
 
