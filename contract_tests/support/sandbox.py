@@ -226,8 +226,7 @@ class Sandbox:
 
     def buy_rejected(self, what: Any, code: str = "INVALID_STATUS_TRANSITION", **fields: Any) -> Any:
         """Return the error of what is not paid so, by a card that pays."""
-        body = {"method": CARD, **fields}
-        return self.control.rejected("POST", f"{path_of(what)}/pay", 422, code, json=body)
+        return self.control.rejected("POST", f"{path_of(what)}/pay", 422, code, json={"method": CARD, **fields})
 
     def deposit(self, method: Any = None, **fields: Any) -> Any:
         """Return the transaction of such a payment."""

@@ -54,8 +54,7 @@ def test_answers_of_the_service_have_their_headers_and_errors_their_shape(servic
             place = f"{operation.name} {status}"
             assert _header(service, response, "Request-Id").get("required"), place
             if status >= "400":
-                content = response.node["content"]
-                assert {media: each["schema"] for media, each in content.items()} == ANY_ERROR, place
+                assert {media: each["schema"] for media, each in response.node["content"].items()} == ANY_ERROR, place
             elif operation.method == "POST":
                 assert _header(service, response, "Idempotent-Replayed"), place
             if status == "429":

@@ -128,8 +128,7 @@ WRONG: tuple[dict[str, Any], ...] = (
 
 
 def test_what_the_document_does_not_allow_is_found(sandbox: Sandbox, service_contract: Contract) -> None:
-    sent = {"email": "awa@example.com", "name": "Awa Diop"}
-    answer = sandbox.api.request("POST", "/customers/", json=sent)
+    answer = sandbox.api.request("POST", "/customers/", json={"email": "awa@example.com", "name": "Awa Diop"})
 
     def faults(status: int = 201, content: Any = None, **headers: str) -> str:
         body = json.dumps(content).encode() if content else answer.content

@@ -38,8 +38,7 @@ def send(
             host, port, *_ = server.sockets[0].getsockname()
             return await WebhookSender(5).send(url.format(f"{host}:{port}", port=port), headers, body)
 
-    result = asyncio.run(run())
-    return result, b"".join(heads)
+    return asyncio.run(run()), b"".join(heads)
 
 
 def test_what_is_sent_is_plain_http() -> None:

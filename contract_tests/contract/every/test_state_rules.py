@@ -62,8 +62,7 @@ def paid_session(sandbox: Sandbox) -> Any:
 
 def canceled_refund(sandbox: Sandbox) -> Any:
     sandbox.settings(refund_review=True)
-    refund = sandbox.api.post("/refunds/", {"transaction": sandbox.deposit()["id"]})
-    return sandbox.act(refund, "cancel")
+    return sandbox.act(sandbox.api.post("/refunds/", {"transaction": sandbox.deposit()["id"]}), "cancel")
 
 
 def past_gone(sandbox: Sandbox) -> Any:

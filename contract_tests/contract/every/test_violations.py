@@ -212,8 +212,7 @@ def test_any_two_violations_are_reported_together(sandbox: Sandbox, factory: Obj
         assert fields == {field, *always}, field
         assert always or code in ("INVALID_FIELD", "INVALID_CURRENCY") or field.endswith("amount"), code
     for one, two in combinations(case.invalid, 2):
-        body = case.body(one, two)
-        answer = sandbox.api.rejected(case.method, case.path, 422, "VALIDATION_ERROR", json=body)
+        answer = sandbox.api.rejected(case.method, case.path, 422, "VALIDATION_ERROR", json=case.body(one, two))
         assert set(answer["errors"]) == {one, two, *always}, (one, two)
         assert answer["message"] == f"Invalid fields: {', '.join(answer['errors'])}."
 

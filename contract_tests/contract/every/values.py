@@ -235,8 +235,7 @@ def with_value(body: Any, place: Place, value: Any) -> Any:
     name, *rest = place
     if name.isdigit():
         entries = body if isinstance(body, list) and body else [None]
-        own = with_value(entries[int(name)], tuple(rest), value)
-        return [*entries[: int(name)], own, *entries[int(name) + 1 :]]
+        return [*entries[: int(name)], with_value(entries[int(name)], tuple(rest), value), *entries[int(name) + 1 :]]
     body = body if isinstance(body, dict) else {}
     return {**body, name: with_value(body.get(name), tuple(rest), value)}
 

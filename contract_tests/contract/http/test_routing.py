@@ -164,8 +164,7 @@ def test_a_forced_shape_is_that_of_unknown_routes_and_methods_and_of_a_public_ke
     public = {"Authorization": f"Bearer pk{sandbox.key[2:]}"}
     for method, path, code in (("GET", "/nowhere/", "not_found"), ("PUT", "/customers/", "method_not_allowed")):
         assert sandbox.api.http.request(method, path).json()["error"]["code"] == code
-    rejected = sandbox.api.http.get("/customers/", headers=public).json()
-    assert rejected["error"]["code"] == "public_key_not_allowed"
+    assert sandbox.api.http.get("/customers/", headers=public).json()["error"]["code"] == "public_key_not_allowed"
 
 
 # -- Of two errors of a request the one that comes first is answered (B-05)

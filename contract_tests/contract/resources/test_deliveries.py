@@ -90,8 +90,7 @@ def test_a_retry_has_the_same_body_and_what_its_endpoint_has_by_then(sandbox: Sa
     customer = sandbox.customer(phone="+24177000000")
     sandbox.api.post("/subscriptions/", {"customer": customer["id"], "plan": sandbox.plan()["id"]})
     sandbox.settle()
-    policy = {"max_attempts": 2, "backoff_type": "linear"}
-    changes = {"security_profile": "BASIC", "retry_policy": policy}
+    changes = {"security_profile": "BASIC", "retry_policy": {"max_attempts": 2, "backoff_type": "linear"}}
     sandbox.api.patch(f"/webhooks/{endpoint['id']}/", changes)
     sandbox.advance("1d")
     (delivery,) = sandbox.deliveries(endpoint)

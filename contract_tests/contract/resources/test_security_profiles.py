@@ -271,8 +271,7 @@ def test_the_cap_is_before_taxes(sandbox: Sandbox, amount: int, allowed: bool) -
         answer = sandbox.control.request("POST", f"/{what}/{id}/pay", json={"method": PHONE})
         assert answer.status_code == (200 if allowed else 403)
     body = {"customer": customer["id"], "unit_amount": amount, "interval": "month"}
-    made = sandbox.api.post("/subscriptions/", body)
-    assert sandbox.status(made) == ("active" if allowed else "past_due")
+    assert sandbox.status(sandbox.api.post("/subscriptions/", body)) == ("active" if allowed else "past_due")
 
 
 def test_a_cap_that_came_later_stops_the_confirmation(sandbox: Sandbox) -> None:

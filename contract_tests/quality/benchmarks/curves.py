@@ -56,7 +56,7 @@ def main(sizes: tuple[int, ...], rounds: int, write: bool) -> None:
     curves: Curves = {}
     for size, name, cost in measured(sorted(sizes) or SIZES, rounds):
         curves.setdefault(name, {})[size] = cost
-        click.echo(f"{size:>9,}  {name:24} {cost:10.2f} ms")
+        click.echo(f"{size:>9,}  {name:36} {cost:10.2f} ms")
     if write:
         PLOT.write_text(plot(curves), "utf-8")
         PAGE.write_text(with_section(PAGE.read_text("utf-8"), section(curves)), "utf-8")
@@ -83,6 +83,8 @@ def measured(sizes: Sequence[int], rounds: int) -> Iterator[tuple[int, str, floa
                 with ThreadPoolExecutor(1) as thread:
                     yield size, WAIT + name, max(waits(world, thread.submit(act), pause=0.002)) * 1000
             yield from ((size, f"start, {name}", cost) for name, cost in _starts(stores, max(1, rounds // 5), size))
+            for place in written:
+                yield from ((size, f"{WAIT}{name}", cost) for name, cost in _stored_waits(place))
 
 
 def operations(server: Server) -> Mapping[str, Callable[[], Any]]:
@@ -149,6 +151,28 @@ def _starts(stores: Mapping[str, str], rounds: int, size: int) -> Iterator[tuple
         yield name, median(taken)
 
 
+def _stored_waits(place: str) -> Iterator[tuple[str, float]]:
+    """Yield how long another world waits while a stored one is opened, saved, restored and its snapshot deleted."""
+    with running((*FROZEN, "--state", place, "--max-worlds", "2")) as (server,):
+
+        def opened() -> None:
+            server.call("GET", "/v1/customers/", key="sk_test_third")  # of three, the longest unused is put away
+            time.sleep(1)
+            server.call("GET", "/v1/customers/")
+
+        acts: dict[str, Callable[[], Any]] = {
+            "open": opened,
+            "snapshot": lambda: server.call("POST", "/_emulator/snapshots", {"name": "s0"}),
+            "restore": lambda: server.call("POST", "/_emulator/snapshots/s0/restore"),
+            "delete snapshot": lambda: server.call("DELETE", "/_emulator/snapshots/s0"),
+        }
+        for name, act in acts.items():
+            with ThreadPoolExecutor(1) as thread:
+                longest = max(waits(server, thread.submit(act), pause=0.002))
+            yield f"{place.partition(':')[0]}: {name}", longest * 1000
+        assert server.stop() == 0
+
+
 def exponent(curve: Mapping[int, float]) -> float:
     """Return by which power of the size a cost grows over the last decade: 0 not at all, 1 as the size does."""
     last = max(curve)
@@ -163,7 +187,7 @@ HEAD = """## Where it grows
 `python -m contract_tests.quality.benchmarks.curves` draws it: milliseconds of one client's request, by customers
 of a world. {subscriptions} of them subscribe by the month; an advance renews them. A start lasts until the first list. The last
 column is the power of the size by which a cost grows over the last decade: 0 not at all, 1 in proportion. *Others wait*: the
-longest answer that another world got meanwhile.
+longest answer that another world got meanwhile; after the name of a store, while the large world is stored there.
 """
 
 
@@ -193,15 +217,21 @@ def plot(curves: Curves) -> str:
     """Return the plots of requests, of starts and of what others wait, side by side on logarithmic axes."""
     starts = {name: curve for name, curve in curves.items() if name.startswith("start")}
     others = {name: curve for name, curve in curves.items() if name.startswith(WAIT)}
-    requests = {name: curve for name, curve in curves.items() if name not in starts and name not in others}
-    panels = _panel("Requests", requests, 0) + _panel("Start", starts, WIDTH) + _panel("Others wait", others, 2 * WIDTH)
+    stored = {name: curve for name, curve in others.items() if ":" in name}
+    panels = {
+        "Requests": {name: curve for name, curve in curves.items() if name not in {*starts, *others}},
+        "Start": starts,
+        "Others wait": {name: curve for name, curve in others.items() if name not in stored},
+        "Others wait, stored": stored,
+    }
+    drawn = "".join(_panel(title, each, number * WIDTH) for number, (title, each) in enumerate(panels.items()))
     style = "text{font:12px system-ui,sans-serif;fill:#57606a}path{fill:none;stroke-width:2}"
     style += ".grid{stroke:#8c959f55;stroke-width:1}"
-    size = f'width="{3 * WIDTH}" height="{HEIGHT}" viewBox="0 0 {3 * WIDTH} {HEIGHT}"'
+    size = f'width="{4 * WIDTH}" height="{HEIGHT}" viewBox="0 0 {4 * WIDTH} {HEIGHT}"'
     label = "The cost of each operation in milliseconds against the customers of a world, on logarithmic axes"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label="{label}">\n'
-        f"<style>{style}</style>\n{panels}</svg>\n"
+        f"<style>{style}</style>\n{drawn}</svg>\n"
     )
 
 

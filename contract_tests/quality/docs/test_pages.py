@@ -135,8 +135,7 @@ def test_a_new_user_has_a_path_of_five_pages() -> None:
     first = (GUIDE / "index.md").read_text("utf-8").partition("## New here")[2].partition("##")[0]
     assert re.findall(r"\((\w[\w-]*)\.md\)", first) == path
     for page, following in pairwise(path):
-        led = (GUIDE / f"{page}.md").read_text("utf-8").partition("Next: ")[2].splitlines()[0]
-        assert f"({following}.md)" in led
+        assert f"({following}.md)" in (GUIDE / f"{page}.md").read_text("utf-8").partition("Next: ")[2].splitlines()[0]
     assert [page for page in path if all(each.reason for each in samples(GUIDE / f"{page}.md"))] == []
 
 

@@ -197,8 +197,7 @@ def test_what_is_excused_is_there_to_be_excused() -> None:
         schema = request_schema(document, operation)
         fields = {each["name"] for each in parameters(document, operation)}
         fields |= set(properties(document, schema)) if schema else set()
-        words = {rule.split("*")[0].split(".")[0] for rule in rules}
-        assert words - {""} <= fields, id
+        assert {rule.split("*")[0].split(".")[0] for rule in rules} - {""} <= fields, id
 
 
 # -- assumptions: a cited number can be looked up, and quotes the defaults

@@ -72,8 +72,7 @@ def test_a_release_names_its_version_and_its_repository(stamped: Mapping[str, st
     assert (server["name"], server["packages"][0]["version"]) == ("io.github.Acme/payments", "7.8.9rc1")
     assert f"mcp-name: {server['name']}" in stamped["README.md"]
     assert len(server["description"]) <= 100
-    links = re.findall(r'\]\((?!https:|#)|(?:src|srcset)="(?!https:)', stamped["README.md"])
-    assert links == []
+    assert re.findall(r'\]\((?!https:|#)|(?:src|srcset)="(?!https:)', stamped["README.md"]) == []
     assert (
         tomllib.loads(stamped["pyproject.toml"])["project"]["urls"]["Repository"] == "https://github.com/Acme/payments"
     )
@@ -97,11 +96,9 @@ def test_the_jobs_of_the_guide_can_be_copied_as_they_are(stamped: Mapping[str, s
     inputs = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))["inputs"]
     assert {name for name, each in inputs.items() if each.get("required")} <= ours["with"].keys() <= inputs.keys()
     assert all(name.startswith("actions/") for name in used)
-    named = re.findall(r"^\| `(\w+)` \|", stamped["docs/guide/ci.md"], re.M)
-    assert sorted(named) == sorted(inputs)
+    assert sorted(re.findall(r"^\| `(\w+)` \|", stamped["docs/guide/ci.md"], re.M)) == sorted(inputs)
     remote = yaml.safe_load(gitlab)["include"][0]["remote"]
-    raw = "https://raw.githubusercontent.com/Acme/payments/v7/"
-    assert (ROOT / remote.removeprefix(raw)).is_file()
+    assert (ROOT / remote.removeprefix("https://raw.githubusercontent.com/Acme/payments/v7/")).is_file()
 
 
 def test_a_changelog_that_is_not_ready(tree: Path) -> None:
@@ -127,8 +124,7 @@ def test_nothing_is_published_that_was_not_tested() -> None:
         direct = {needs} if isinstance(needs, str) else set(needs)
         return direct.union(*map(before, direct))
 
-    jobs = WORKFLOW["jobs"]
-    assert [name for name in jobs if name != "test" and "test" not in before(name)] == []
+    assert [name for name in WORKFLOW["jobs"] if name != "test" and "test" not in before(name)] == []
     assert before("publish") == {"test", "build", "image"}
     assert WORKFLOW["permissions"] == {"contents": "read"}
 

@@ -258,8 +258,7 @@ def worlds(target: Target, amount: int) -> str:
 
 def snapshots(target: Target, amount: int) -> str:
     """Return the answer to the last one."""
-    answers = [target.status("POST", "/_emulator/snapshots", {"name": str(number)}) for number in range(amount)]
-    return answers[-1]
+    return [target.status("POST", "/_emulator/snapshots", {"name": str(number)}) for number in range(amount)][-1]
 
 
 class Row(NamedTuple):

@@ -127,8 +127,7 @@ def handset(sandbox: Sandbox) -> str:
 
 
 def asked(sandbox: Sandbox) -> Any:
-    method = sandbox.method(type="mobile_money", phone=NUMBER)
-    return sandbox.pay(method, description="Raphia basket")
+    return sandbox.pay(sandbox.method(type="mobile_money", phone=NUMBER), description="Raphia basket")
 
 
 @pytest.mark.long

@@ -136,8 +136,7 @@ def test_events_are_followed(sandbox: Sandbox, follow: Follow) -> None:
     process = follow("events", "--follow", "--json")
     (first,) = objects(process, 1)
     sandbox.subscribe()
-    later = objects(process, 5)
-    assert [first, *later] == sandbox.events()[:6]
+    assert [first, *objects(process, 5)] == sandbox.events()[:6]
     status, output, errors = ended(process, signal.SIGINT)
     assert (status, output, errors.strip()) == (130, "", "")
 

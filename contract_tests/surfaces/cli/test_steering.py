@@ -136,8 +136,7 @@ def test_a_buyer_pays_and_the_webhooks_were_delivered(sandbox: Sandbox, cli: Cli
     assert ended.output.split()[2:] == ["30,000", "XAF", "canceled", "INSUFFICIENT_FUNDS"]
     (paid,) = cli("pay", session["id"], "--json").objects
     assert paid["status"] == "succeeded"
-    delivered = sandbox.api.pages(f"/webhooks/{endpoint['id']}/deliveries/")
-    assert {each["status"] for each in delivered} == {"succeeded"}
+    assert {each["status"] for each in sandbox.api.pages(f"/webhooks/{endpoint['id']}/deliveries/")} == {"succeeded"}
     assert sandbox.api.get(f"/checkout-sessions/{session['id']}/")["status"] == "complete"
     receiver.reply = lambda received: Reply(held=True)
     cli("pay", sandbox.session()["id"], "--no-wait")
@@ -205,8 +204,7 @@ def test_emails_are_listed_in_short_and_shown_one_by_one(sandbox: Sandbox, cli: 
 
 def test_snapshots_are_saved_restored_exported_and_deleted(sandbox: Sandbox, cli: Cli, tmp_path: Path) -> None:
     sandbox.customer()
-    saved = ["before-renewal        2026-01-01T00:00:00Z  1 object"]
-    assert cli("world", "save", "before-renewal").lines == saved
+    assert cli("world", "save", "before-renewal").lines == ["before-renewal        2026-01-01T00:00:00Z  1 object"]
     sandbox.advance("31d")
     file = tmp_path / "shop.json"
     assert cli("world", "export", "before-renewal", "-o", str(file)).lines == []
@@ -232,8 +230,7 @@ def test_going_back_and_a_fresh_world(sandbox: Sandbox, cli: Cli, tmp_path: Path
     requests = [each["id"] for each in cli("logs", "--operation", "createCustomer", "--json").objects]
     undone = f"Before {requests[2]}: 2026-01-01T00:00:00Z, 1 unit of work undone"
     assert cli("world", "rewind", requests[2]).lines == [undone]
-    left = [each["id"] for each in sandbox.api.get("/customers/", ordering="created_at")["data"]]
-    assert left == made[:2]
+    assert [each["id"] for each in sandbox.api.get("/customers/", ordering="created_at")["data"]] == made[:2]
     sandbox.advance("1d")
     assert cli("world", "rewind", "--steps", "1", "--json").objects[0]["now"] == "2026-01-01T00:00:00.000Z"
     assert cli("world", "reset").lines == ["New world: 2026-01-01T00:00:00Z, frozen"]

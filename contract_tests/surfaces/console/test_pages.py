@@ -419,8 +419,7 @@ REPORT = Report(
 
 
 def opened(visitor: Visitor, text: str) -> Page:
-    answer = visitor.http.post("/_emulator/console/reports", params={"app": visitor.app}, data={"report": text})
-    return Page(answer)
+    return Page(visitor.http.post("/_emulator/console/reports", params={"app": visitor.app}, data={"report": text}))
 
 
 def test_the_report_of_an_examination_is_opened(sandbox: Sandbox) -> None:

@@ -69,8 +69,7 @@ def found(sandbox: Sandbox, rule: str) -> list[str]:
 
 
 def send(sandbox: Sandbox, method: str, path: str, body: Any = None, **headers: str) -> str:
-    answer = sandbox.api.request(method, path, json=body, headers=headers)
-    return str(answer.headers["request-id"])
+    return str(sandbox.api.request(method, path, json=body, headers=headers).headers["request-id"])
 
 
 def failing(letter: str) -> dict[str, str]:

@@ -61,15 +61,13 @@ def emails(emulator: ServerProcess) -> list[str]:
 
 def customers(sandbox: Sandbox) -> list[str]:
     """Return the emails of a world's customers, oldest first, as soon as the server has its database again."""
-    query = {"ordering": "created_at"}
-    response = until(lambda: sandbox.api.http.get("/customers/", params=query), 200)
+    response = until(lambda: sandbox.api.http.get("/customers/", params={"ordering": "created_at"}), 200)
     return [row["email"] for row in response.json()["data"]]
 
 
 def attempt(sandbox: Sandbox, name: str) -> Callable[[], httpx.Response]:
     """Return an attempt at creating the customer of this name."""
-    body = {"email": f"{name}@example.com", "name": "Awa"}
-    return lambda: sandbox.api.http.post("/customers/", json=body)
+    return lambda: sandbox.api.http.post("/customers/", json={"email": f"{name}@example.com", "name": "Awa"})
 
 
 def until(ask: Callable[[], httpx.Response], status: int) -> httpx.Response:

@@ -186,8 +186,7 @@ def drawn(seed: int) -> Draw:
     # A refund that is reviewed first does not show within a minute how long it takes.
     hidden = chance.choice(["refund_review", "refund_timing"])
     names = chance.sample([name for name in SWITCHES if name != hidden], 12)
-    switched = {name: chance.choice(SWITCHES[name]) for name in names}
-    return Draw(switched, chance.sample(DEVIATIONS, 12))
+    return Draw({name: chance.choice(SWITCHES[name]) for name in names}, chance.sample(DEVIATIONS, 12))
 
 
 NOTHING = Draw({}, [])
