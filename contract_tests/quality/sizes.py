@@ -130,7 +130,7 @@ def of_the_tree() -> list[Size]:
         Size(
             "words of guide and contributors' pages",
             sum(len(each.read_text("utf-8").split()) for each in pages),
-            26_950,
+            26_990,
             27_000,
         ),
     ]
