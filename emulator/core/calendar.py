@@ -101,8 +101,7 @@ def step(anchor: Timestamp, interval: str, count: int) -> Timestamp:
     year, month = divmod(moment.year * 12 + moment.month - 1 + _MONTHS[interval] * count, 12)
     if year > MAXYEAR:
         return LAST
-    last_day = monthrange(year, month + 1)[1]
-    return stamp(moment.replace(year=year, month=month + 1, day=min(moment.day, last_day)))
+    return stamp(moment.replace(year=year, month=month + 1, day=min(moment.day, monthrange(year, month + 1)[1])))
 
 
 def business_days_after(instant: Timestamp, count: int) -> Timestamp:

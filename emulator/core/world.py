@@ -291,11 +291,12 @@ class World:
         """Delete every record of all kinds but those to keep; returns how many there were of each kind."""
         tables = [table for table in self.tables() if table.kind not in keep]
         removed = {table.kind: len(table) for table in tables}
-        (self._unit or no_unit_of_work()).cleared = True
-        for table in tables:
-            # From the newest to the oldest, so that each removal takes the end of a list.
-            for record in reversed(list(table)):
-                self.remove(record)
+        unit = self._unit or no_unit_of_work()
+        unit.cleared = True
+        for table in tables:  # another table takes its place: to remove each record takes ten times as long
+            unit.changes += [Change(slot.record, None, slot.number) for slot in reversed([*table.slots.all_values()])]
+            self._tables[table.kind] = type(table)(table.kind)
+        self.jobs = cast("JobQueue", self._tables[Job])
         return removed
 
     def arrange(self) -> None:

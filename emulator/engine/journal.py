@@ -198,7 +198,7 @@ class Coverage:
 
     def note_unit(self, unit: UnitOfWork) -> None:
         """Note the changes of status and the events of a unit of work that was committed."""
-        for change in unit.changes:
+        for change in () if unit.cleared else unit.changes:
             new: Any = change.new
             if type(new) in _WITH_STATUS:
                 old: Any = change.old

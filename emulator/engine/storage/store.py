@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from emulator.core.errors import ApiError
+from emulator.core.slices import completed
 from emulator.core.unit_of_work import Change, UnitOfWork
 from emulator.core.world import World
 from emulator.engine.storage import serialization
@@ -179,7 +180,11 @@ class WorldPersistence:
     def add(self, world: World, unit: UnitOfWork, head: WorldHeader) -> None:
         """Store a unit of work; one that cannot be stored is undone."""
         try:
-            self.write(world, unit.changes, head)
+            if unit.cleared:
+                kept = serialization.saved(serialization.WorldSnapshot(world, head))
+                self.put(WORLD, Edition(serialization.rows_of(completed(kept))), head)
+            else:
+                self.write(world, unit.changes, head)
         except StorageError:
             world.undo(unit)
             raise
