@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache
+from itertools import chain
 from typing import Any, NamedTuple, TypeVar, get_type_hints
 
 import msgspec
@@ -17,6 +18,7 @@ from emulator.core import calendar
 from emulator.core.errors import invalid_field
 from emulator.core.handlers import Body, Page, Query, list_handler, scan
 from emulator.core.records import Record, folded, hidden_fields, to_wire
+from emulator.core.slices import Slices
 from emulator.core.tables import Table
 from emulator.core.unit_of_work import Event
 from emulator.core.world import World, encode
@@ -261,9 +263,8 @@ class SearchHit(NamedTuple):
 async def search(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
     """GET /search: exact ids first, then the starts of ids, of names, of words in names, then what is within names."""
     await runtime.catch_up()
-    hits = _hits(runtime.world, query["query"].strip(), language_of(query["language"]))
-    # Hits of one rank stay as they were found: kind by kind, the newest first.
-    return page_of(sorted(hits, key=lambda hit: hit.rank), query, _shown)
+    found = _hits(runtime.world, query["query"].strip(), language_of(query["language"]))
+    return page_of(await runtime.in_slices(found), query, _shown)
 
 
 def _shown(hit: SearchHit) -> dict[str, Any]:
@@ -277,15 +278,19 @@ def _shown(hit: SearchHit) -> dict[str, Any]:
     }
 
 
-def _hits(world: World, text: str, language: Language) -> Iterator[SearchHit]:
+def _hits(world: World, text: str, language: Language) -> Slices[list[SearchHit]]:
+    """Return what fits, the best first; hits of one rank stay as they were found: kind by kind, the newest first."""
+    ranks: list[list[SearchHit]] = [[] for _ in range(5)]  # as _rank gives
     # Every name begins with an empty text.
     for table in () if not text else (*tables(world).values(), world.table(Email)):
-        for slot in reversed(table.order):
+        for slot in reversed([*(yield from table.ordered())]):
             record = slot.record
             name = "" if isinstance(record, NAMED_BY_OTHERS) else describe(world, record, language)
             rank = _rank(text, record.id, name)
             if rank is not None:
-                yield SearchHit(rank, record, name or describe(world, record, language))
+                ranks[rank].append(SearchHit(rank, record, name or describe(world, record, language)))
+            yield
+    return [*chain.from_iterable(ranks)]
 
 
 def _rank(text: str, id: str, name: str) -> int | None:
