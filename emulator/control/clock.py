@@ -8,8 +8,11 @@ background begin with ``Prefer: respond-async`` and are shown and stopped by the
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
+from heapq import merge
+from itertools import islice
+from operator import attrgetter
 from typing import Any
 
 from emulator.control.objects import page_of
@@ -18,6 +21,7 @@ from emulator.core.calendar import Timestamp
 from emulator.core.errors import ApiError, invalid_field
 from emulator.core.handlers import Body, Page, Query
 from emulator.core.jobs import Job
+from emulator.core.slices import STEP, Slices, steps
 from emulator.core.world import World, encode
 from emulator.engine.advances import Advance, Target
 from emulator.engine.clock import FROZEN, RUNNING, AdvanceResult, ClockState, TimeSlice, let_go
@@ -211,59 +215,79 @@ async def stop_advance(engine: Engine, runtime: Runtime, id: str, query: Query) 
 
 ScheduleEntry = dict[str, Any]
 
+Planned = tuple[Job, list[str] | None]  # with the types of its events if it ran, in a preview
+
 
 async def show_schedule(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> Page[Any]:
     """GET /schedule: soonest first; with ``until``, a preview of all jobs up to that instant. Groups are paged as such."""
     await runtime.catch_up()
-    entries = [each async for each in _upcoming(runtime, query)]
-    return page_of(_grouped(entries) if query.get("grouped") else entries, query)
+    found = await (_preview(runtime, query) if "until" in query else runtime.in_slices(_upcoming(runtime.world, query)))
+    if query.get("grouped"):
+        return page_of(await runtime.in_slices(_grouped(found)), query)
+    return page_of(found, query, entry)
 
 
-async def _upcoming(runtime: Runtime, query: Mapping[str, Any]) -> AsyncIterator[ScheduleEntry]:
-    """Yield every entry that the query asks for, soonest first."""
-    if "until" in query:
-        until, copied = horizon(runtime, query["until"]), [(await runtime.history.snapshot()).world]
-        async for item in preview(copied[0], until):
-            if query.get("kind") in (None, item["kind"]):
-                yield item
-        await let_go(copied.pop(), runtime.scheduler.pauses)
-        return
-    for job in sorted(runtime.world.jobs.unordered(), key=lambda job: (job.due, job.sequence)):
-        if query.get("kind") in (None, job.name):
-            yield entry(job)
+def _upcoming(world: World, query: Mapping[str, Any]) -> Slices[list[Planned]]:
+    """Return the planned jobs that the query asks for, soonest first."""
+    turn, kind = attrgetter("due", "sequence"), query.get("kind")
+    parts, found = list[list[Job]](), list[Planned]()
+    for slots in steps([*world.jobs.slots.all_values()]):
+        parts.append(sorted((slot.record for slot in slots if kind in (None, slot.record.name)), key=turn))
+        yield
+    merged = merge(*parts, key=turn)
+    while some := [(job, None) for job in islice(merged, STEP)]:
+        found += some
+        yield
+    return found
 
 
 NAMED = 100  # the most objects that a group of entries names
 
 
-def _grouped(entries: list[ScheduleEntry]) -> list[ScheduleEntry]:
+def _grouped(planned: list[Planned]) -> Slices[list[ScheduleEntry]]:
     """Return one entry for all of one kind that are due at one instant."""
     found: dict[tuple[str, str], ScheduleEntry] = {}
-    for each in entries:
+    for each in map(entry, planned):
         group = found.setdefault((each["due_at"], each["kind"]), {**each, "times": 0, "object_ids": []})
         group["times"] += 1
         if each["object"] and len(group["object_ids"]) < NAMED:
             group["object_ids"].append(each["object"])
         if types := each.get("event_types"):
             group["event_types"] = [*dict.fromkeys([*group["event_types"], *types])]
+        yield
     return [*found.values()]
 
 
-def entry(job: Job) -> ScheduleEntry:
-    return {"due_at": job.due, "kind": job.name, "object": job.about, "summary": job_texts()[job.name]["summary"]}
+def entry(planned: Planned) -> ScheduleEntry:
+    job, types = planned
+    shown = {"due_at": job.due, "kind": job.name, "object": job.about, "summary": job_texts()[job.name]["summary"]}
+    return shown if types is None else {**shown, "event_types": types}
 
 
-async def preview(world: World, until: Timestamp) -> AsyncIterator[ScheduleEntry]:
-    """Run the jobs of a copied world up to an instant, beside other requests; yield each with its events, without effects."""
-    time_slice = TimeSlice()
-    while (job := world.jobs.next()) is not None and job.due <= until:
+async def _preview(runtime: Runtime, query: Mapping[str, Any]) -> list[Planned]:
+    """Return the jobs up to an instant, run on a copy of the world, beside other requests and without effects."""
+    until, copied = horizon(runtime, query["until"]), [(await runtime.history.snapshot()).world]
+    found, time_slice = list[Planned](), TimeSlice()
+    if (job := copied[0].jobs.next()) is not None and job.due <= until:
+        await runtime.in_slices(_indexing(copied[0]))
+    while (job := copied[0].jobs.next()) is not None and job.due <= until:
         try:
-            types = [event.type for event in world.run(job).events]
+            types = [event.type for event in copied[0].run(job).events]
         except Exception as error:  # as in the original world, a job that raises does not stop the clock
-            world.fail_job(job, error)
+            copied[0].fail_job(job, error)
             types = []
-        yield {**entry(job), "event_types": types}
+        if query.get("kind") in (None, job.name):
+            found.append((job, types))
         await time_slice.pause_if_over()
+    await let_go(copied.pop(), runtime.scheduler.pauses)
+    return found
+
+
+def _indexing(world: World) -> Slices[None]:
+    """Make the indexes of a copy: the first job that needs one would make it without a pause."""
+    for table in world.tables():
+        for field in table.kind.indexes:
+            yield from table.indexed(field)
 
 
 def horizon(runtime: Runtime, until: str) -> Timestamp:
