@@ -59,7 +59,7 @@ async def show_ledger(engine: Engine, runtime: Runtime, query: Query) -> dict[st
         "balanced": not broken,
         "totals": [
             {"account": account, "amount": amount, "currency": currency}
-            for (account, currency), amount in ledger.totals(runtime.world).items()
+            for (account, currency), amount in (await runtime.in_slices(ledger.added_up(runtime.world))).items()
             if query.get("currency") in (None, currency)
         ],
         "entries": _page(found, causality, query),
@@ -186,6 +186,8 @@ class Metric(NamedTuple):
 async def show_metrics(engine: Engine, runtime: Runtime, query: Body) -> Response:
     """GET /metrics."""
     await runtime.catch_up(MOMENT)
+    for kind, _ in BY_STATUS.values():
+        await runtime.in_slices(runtime.world.table(kind).indexed("status"))
     lines = [line for metric in metrics(len(engine.runtimes), runtime) for line in metric.lines()]
     return Response(200, "\n".join([*lines, ""]).encode(), media_type=MEDIA_TYPE)
 

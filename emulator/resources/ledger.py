@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from emulator.core.records import N_, Record
+from emulator.core.slices import Slices, completed, steps
 from emulator.core.unit_of_work import CheckFailed, UnitOfWork
 from emulator.core.world import World
 from emulator.resources.billing.invoices import Invoice
@@ -197,10 +198,18 @@ def entries(unit: UnitOfWork) -> Iterator[tuple[str, Posting]]:
 
 def totals(world: World) -> dict[tuple[str, str], int]:
     """Return the balance of each account now, by account and currency (minor units)."""
+    return completed(added_up(world))
+
+
+def added_up(world: World) -> Slices[dict[tuple[str, str], int]]:
+    """Return the :func:`totals` of what a world holds at the beginning."""
     sums: Sums = defaultdict(int)
-    for kind, post in BOOKS_OF.items():
-        for record in world.table(kind):
-            post(record, 1, sums)
+    posting = [(post, world.table(kind).unordered()) for kind, post in BOOKS_OF.items()]
+    for post, all in posting:
+        for records in steps(all):
+            for record in records:
+                post(record, 1, sums)
+            yield
     order = sorted(sums, key=lambda key: (key[2], [*BOOKS].index(key[0])))
     return {(account, currency): sums[account, owner, currency] for account, owner, currency in order}
 
