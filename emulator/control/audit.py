@@ -13,7 +13,7 @@ from emulator.insight.audit.audit import audit_of
 async def show(engine: Engine, runtime: Runtime, query: Query) -> dict[str, Any]:
     """GET /audit: the rules that were broken, those that were followed, and those that no request was about."""
     await runtime.catch_up()
-    return audit_of(runtime)
+    return await runtime.in_slices(audit_of(runtime))
 
 
 OPERATIONS = {"audit": show}

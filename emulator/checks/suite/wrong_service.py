@@ -15,6 +15,7 @@ from emulator.checks.suite.mutants import ClientRequest, Mutant, MutationPoint, 
 from emulator.core.errors import ApiError
 from emulator.core.jobs import Job
 from emulator.core.records import Record
+from emulator.core.slices import completed
 from emulator.core.unit_of_work import DeliverWebhook, Event, EventData, UnitOfWork
 from emulator.core.world import World, encode
 from emulator.engine.engine import Engine
@@ -225,7 +226,6 @@ class WorldRecorder:
             self._look(runtime)
 
     def _look(self, runtime: Runtime) -> None:
-        audit = audit_of(runtime)
-        if audit["request_count"]:
+        if (audit := completed(audit_of(runtime)))["request_count"]:
             self.audits.append(audit)
         self.used.add(runtime.journal.coverage)

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
-from emulator.core.unit_of_work import Event
+from emulator.core.slices import Slices
 from emulator.document import bundles
 from emulator.document.paths import fixture
 from emulator.engine.journal import MAX_REQUESTS
@@ -57,13 +57,14 @@ def rules() -> Sequence[Rule]:
     return [Rule(name, **said) for name, said in fixture("audit-rules").items()]
 
 
-def audit_of(runtime: Runtime) -> dict[str, Any]:
+def audit_of(runtime: Runtime) -> Slices[dict[str, Any]]:
     """Return the rules that the client broke, with the newest requests and objects first, kept, and did not exercise."""
     history = ClientHistory(runtime)
+    yield from history.read_webhooks()
     lists: dict[str, list[Any]] = {"findings": [], "kept": [], "untried": []}
     for rule in rules():
         finder = FINDERS[rule.name]
-        if ids := [*dict.fromkeys(each.id for each in finder.violations(history))][::-1]:
+        if ids := [*(yield from _ids(finder.violations(history)))][::-1]:
             lists["findings"].append(
                 {
                     **rule.shown("severity", "title", "advice", "section"),
@@ -73,7 +74,7 @@ def audit_of(runtime: Runtime) -> dict[str, Any]:
                 }
             )
         else:
-            part = "kept" if any(True for _ in finder.occasions(history)) else "untried"
+            part = "kept" if (yield from _ids(finder.occasions(history))) else "untried"
             lists[part].append(rule.shown("severity", "advice", "section"))
     return {"request_count": len(history.requests), **lists}
 
@@ -81,25 +82,36 @@ def audit_of(runtime: Runtime) -> dict[str, Any]:
 # -- requests and objects by a condition
 
 
-Find = Callable[[ClientHistory], Iterable[Request | WebhookDelivery | WebhookEndpoint]]
-"""Finds requests or objects in the history of a client."""
+Find = Callable[[ClientHistory], Iterable[Request | WebhookDelivery | WebhookEndpoint | None]]
+"""Finds requests or objects in the history of a client; None stands for one that was looked at and does not count."""
+
+
+def _ids(found: Iterable[Any]) -> Slices[dict[str, None]]:
+    """Return the ids of what is found, once each, in the order in which they are found."""
+    ids: dict[str, None] = {}
+    for each in found:
+        if each is not None:
+            ids[each.id] = None
+        yield
+    return ids
 
 
 def requests(condition: Callable[[Request], object] = lambda it: True) -> Find:
-    return lambda history: filter(condition, history.requests)
+    return lambda history: (each if condition(each) else None for each in history.requests)
 
 
 def deliveries(condition: Callable[[WebhookDelivery], object]) -> Find:
-    return lambda history: filter(condition, history.deliveries)
+    """Find deliveries, except those that an arranged fault tampered with: to reject these is right."""
+    return own_deliveries(lambda it: all(one.error != TAMPERED for one in it.attempts) and condition(it))
 
 
 def own_deliveries(condition: Callable[[WebhookDelivery], object]) -> Find:
     """Find deliveries among all of them, those that an arranged fault tampered with included."""
-    return lambda history: filter(condition, history.own_deliveries)
+    return lambda history: (each if condition(each) else None for each in history.deliveries)
 
 
 def endpoints(condition: Callable[[WebhookEndpoint], object] = lambda it: True) -> Find:
-    return lambda history: filter(condition, history.endpoints)
+    return lambda history: (each if condition(each) else None for each in history.endpoints.values())
 
 
 # -- secrets, and operations that only the sandbox has
@@ -324,7 +336,7 @@ def unconfirmed(history: ClientHistory) -> Iterator[Request]:
     if len(history.runtime.journal.entries) == MAX_REQUESTS:
         return  # the journal may have dropped the read
     for creation in _completed(history):
-        if not _was_notified(history, creation) and not _was_read(history, creation):
+        if creation.answer["id"] not in history.notified and not _was_read(history, creation):
             yield creation
 
 
@@ -348,16 +360,6 @@ def _was_read(history: ClientHistory, creation: Request) -> bool:
     sessions = (session for each in reads for session in each.answer.get("data", [each.answer]))
     wanted = (creation.answer["id"], "complete")
     return any((session.get("id"), session.get("status")) == wanted for session in sessions)
-
-
-def _was_notified(history: ClientHistory, creation: Request) -> bool:
-    events = history.world.table(Event).where("type", "checkout.session.completed")
-    return any(
-        delivery.status == "succeeded"
-        for event in events
-        if event.about == creation.answer["id"]
-        for delivery in history.world.table(WebhookDelivery).where("event", event.id)
-    )
 
 
 # -- webhooks: how a client has them signed, and how its receiver answers

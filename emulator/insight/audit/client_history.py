@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from emulator.core import calendar
+from emulator.core.slices import Slices
+from emulator.core.unit_of_work import Event
 from emulator.core.world import World, json_object
 from emulator.engine.inbox import PREFIX as INBOXES
 from emulator.engine.journal import LoggedRequest, redacted_text
-from emulator.engine.outbox import TAMPERED
 from emulator.engine.runtime import Runtime
 from emulator.resources.webhooks.deliveries import WebhookDelivery
 from emulator.resources.webhooks.endpoints import WebhookEndpoint
@@ -93,7 +94,11 @@ class Repetition(NamedTuple):
 
 
 class ClientHistory:
-    """The requests of the client, oldest first, and the world they were sent to."""
+    """The requests of the client, oldest first, and the world they were sent to.
+
+    After :meth:`read_webhooks`: its own ``endpoints`` by id, without inboxes of the emulator, the ``deliveries`` to them,
+    and the sessions of whose completion it was ``notified``.
+    """
 
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
@@ -102,6 +107,9 @@ class ClientHistory:
         self.requests: list[Request] = [
             Request(each, n) for n, each in enumerate(self._entries) if each.path.startswith(SERVICE)
         ]
+        self.endpoints: dict[str, WebhookEndpoint] = {}
+        self.deliveries: list[WebhookDelivery] = []
+        self.notified: set[str | None] = set()
 
     def grouped(self, key: Callable[[Request], Hashable]) -> list[list[Request]]:
         groups: dict[Hashable, list[Request]] = defaultdict(list)
@@ -129,23 +137,18 @@ class ClientHistory:
         no_unit_between = first.entry.last_unit == again.entry.checkpoint.units
         return no_unit_between and all(each.path.startswith(SERVICE) for each in between)
 
-    # -- webhooks
-
-    @cached_property
-    def endpoints(self) -> list[WebhookEndpoint]:
-        """The client's own endpoints, without inboxes of the emulator."""
-        endpoints = self.world.table(WebhookEndpoint)
-        return [each for each in endpoints if not urlsplit(each.url).path.startswith(INBOXES)]
-
-    @cached_property
-    def deliveries(self) -> list[WebhookDelivery]:
-        """The deliveries to them, except those that an arranged fault tampered with: to reject these is right."""
-        return [each for each in self.own_deliveries if all(one.error != TAMPERED for one in each.attempts)]
-
-    @cached_property
-    def own_deliveries(self) -> list[WebhookDelivery]:
-        own = {each.id for each in self.endpoints}
-        return [each for each in self.world.table(WebhookDelivery) if each.webhook in own]
+    def read_webhooks(self) -> Slices[None]:
+        for slot in [*(yield from self.world.table(WebhookEndpoint).ordered())]:
+            if not urlsplit(slot.record.url).path.startswith(INBOXES):
+                self.endpoints[slot.record.id] = slot.record
+            yield
+        for delivery in [slot.record for slot in (yield from self.world.table(WebhookDelivery).ordered())]:
+            event = self.world.get(Event, delivery.event)
+            if event and event.type == "checkout.session.completed" and delivery.status == "succeeded":
+                self.notified.add(event.about)
+            if delivery.webhook in self.endpoints:
+                self.deliveries.append(delivery)
+            yield
 
 
 def list_of(request: Request) -> Hashable:
