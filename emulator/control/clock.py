@@ -11,7 +11,6 @@ import re
 from collections.abc import Mapping
 from datetime import timedelta
 from heapq import merge
-from itertools import islice
 from operator import attrgetter
 from typing import Any
 
@@ -21,13 +20,14 @@ from emulator.core.calendar import Timestamp
 from emulator.core.errors import ApiError, invalid_field
 from emulator.core.handlers import Body, Page, Query
 from emulator.core.jobs import Job
-from emulator.core.slices import STEP, Slices, steps
+from emulator.core.slices import Slices, steps
 from emulator.core.world import World, encode
 from emulator.engine.advances import Advance, Target
 from emulator.engine.clock import FROZEN, RUNNING, AdvanceResult, ClockState, TimeSlice, let_go
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import MOMENT, Runtime
 from emulator.insight.names import job_texts
+from emulator.resources.registry import made_indexes
 from emulator.web.context import Response
 
 # -- durations
@@ -214,7 +214,6 @@ async def stop_advance(engine: Engine, runtime: Runtime, id: str, query: Query) 
 
 
 ScheduleEntry = dict[str, Any]
-
 Planned = tuple[Job, list[str] | None]  # with the types of its events if it ran, in a preview
 
 
@@ -234,9 +233,8 @@ def _upcoming(world: World, query: Mapping[str, Any]) -> Slices[list[Planned]]:
     for slots in steps([*world.jobs.slots.all_values()]):
         parts.append(sorted((slot.record for slot in slots if kind in (None, slot.record.name)), key=turn))
         yield
-    merged = merge(*parts, key=turn)
-    while some := [(job, None) for job in islice(merged, STEP)]:
-        found += some
+    for job in merge(*parts, key=turn):
+        found.append((job, None))
         yield
     return found
 
@@ -269,7 +267,7 @@ async def _preview(runtime: Runtime, query: Mapping[str, Any]) -> list[Planned]:
     until, copied = horizon(runtime, query["until"]), [(await runtime.history.snapshot()).world]
     found, time_slice = list[Planned](), TimeSlice()
     if (job := copied[0].jobs.next()) is not None and job.due <= until:
-        await runtime.in_slices(_indexing(copied[0]))
+        await runtime.in_slices(made_indexes(copied[0]))
     while (job := copied[0].jobs.next()) is not None and job.due <= until:
         try:
             types = [event.type for event in copied[0].run(job).events]
@@ -281,13 +279,6 @@ async def _preview(runtime: Runtime, query: Mapping[str, Any]) -> list[Planned]:
         await time_slice.pause_if_over()
     await let_go(copied.pop(), runtime.scheduler.pauses)
     return found
-
-
-def _indexing(world: World) -> Slices[None]:
-    """Make the indexes of a copy: the first job that needs one would make it without a pause."""
-    for table in world.tables():
-        for field in table.kind.indexes:
-            yield from table.indexed(field)
 
 
 def horizon(runtime: Runtime, until: str) -> Timestamp:

@@ -104,9 +104,11 @@ def _matches(table: Table[Email], query: Query) -> Slices[Page[Email]]:
     """Return the page of emails a query asks for; addresses are compared without regard to letter case (B-30)."""
     filters = {"topic": query.get("kind"), "page": query["page"], "page_size": query["page_size"]}
     if "to" in query:
-        wanted = query["to"].casefold()
-        filters["to"] = [to for to in table.index("to").all_keys() if to.casefold() == wanted]
-    return scan(table, filters)
+        filters["to"], wanted = [], query["to"].casefold()
+        for to in [*(yield from table.indexed("to")).all_keys()]:
+            filters["to"] += [to] if to.casefold() == wanted else []
+            yield
+    return (yield from scan(table, filters))
 
 
 async def show_email(engine: Engine, runtime: Runtime, id: str, query: Query) -> dict[str, Any]:

@@ -228,7 +228,4 @@ def _escaped(value: str) -> str:
     return value.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")
 
 
-OPERATIONS = {
-    "getLedger": show_ledger,
-    "getMetrics": show_metrics,
-}
+OPERATIONS = {"getLedger": show_ledger, "getMetrics": show_metrics}

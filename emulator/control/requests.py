@@ -18,6 +18,7 @@ from emulator.control.objects import page_of
 from emulator.core.errors import invalid_field
 from emulator.core.handlers import Page, Query
 from emulator.core.records import Record, to_wire
+from emulator.core.slices import Slices
 from emulator.core.unit_of_work import Change
 from emulator.core.world import encode
 from emulator.engine.engine import Engine
@@ -170,16 +171,24 @@ async def show(engine: Engine, runtime: Runtime, req_id: str, query: Query) -> d
     entry = runtime.journal.require(req_id)
     if "as" in query:
         return Response(200, code(entry, query["as"]).encode(), media_type=b"text/plain; charset=utf-8")
-    return detail(entry, runtime.journal)
+    return await runtime.in_slices(detail(entry, runtime.journal))
 
 
 async def of_object(engine: Engine, runtime: Runtime, id: str, query: Query) -> Page[Any]:
     """GET /objects/{id}/changes: newest first, each with the object as it was then. Raises 404 for an id of nothing."""
-    units = Causality(runtime.journal).touching.get(id, ())
-    own = [(each.at, one) for each in units for one in each.unit.changes if one.record.id == id and _shown_kind(one)]
+    own = await runtime.in_slices(_changes_of(id, Causality(runtime.journal)))
     if not own:
         find(runtime.world, id)
     return page_of(own[::-1], query, lambda row: {"at": row[0], **(change(row[1]) or {}), "then": shown(row[1].new)})
+
+
+def _changes_of(id: str, causality: Causality) -> Slices[list[tuple[str | None, Change]]]:
+    own: list[tuple[str | None, Change]] = []
+    for logged, one in ((each, one) for each in causality.units for one in each.unit.changes):
+        if one.record.id == id and _shown_kind(one):
+            own.append((logged.at, one))
+        yield
+    return own
 
 
 REPLACES_WORLD = ("resetWorld", "restoreSnapshot")
@@ -240,15 +249,19 @@ _ID_IN_PATH = re.compile(r"/([a-z]{2,8}_[0-9A-Za-z]{24})(?=/|$)")
 _ID_IN_ANSWER = re.compile(rb'\{"id":"([a-z]{2,8}_[0-9A-Za-z]{24})"')
 
 
-def detail(entry: LoggedRequest, journal: Journal) -> dict[str, Any]:
-    units = journal.units_of(entry)
+def detail(entry: LoggedRequest, journal: Journal) -> Slices[dict[str, Any]]:
+    """Return a request with what it did; each change is encoded by itself, for all at once would take long after a reset."""
+    units, changes = journal.units_of(entry), []
+    for row in (change(one) for unit in units for one in unit.changes):
+        changes += [msgspec.Raw(encode(row))] if row else []
+        yield
     return {
         **summary(entry, journal),
         "request_headers": redacted_headers(entry.headers),
         "request_body": readable(entry.body),
         "response_body": readable(entry.answer),
         "event_ids": [event.id for unit in units for event in unit.events],
-        "changes": [row for unit in units for row in map(change, unit.changes) if row],
+        "changes": changes,
     }
 
 

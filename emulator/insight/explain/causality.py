@@ -9,6 +9,7 @@ from typing import NamedTuple
 from emulator.core.calendar import Timestamp
 from emulator.core.jobs import FailedJob, Job
 from emulator.core.records import Record
+from emulator.core.slices import Slices
 from emulator.core.unit_of_work import Change, Event, UnitOfWork
 from emulator.engine.journal import Journal, LoggedRequest
 from emulator.resources.simulation.emails import Email
@@ -47,11 +48,26 @@ class LoggedUnit(NamedTuple):
 
 
 class Causality:
-    """Finds the causes of changes as far back as the journal goes."""
+    """Finds the causes of changes as far back as the journal goes.
+
+    After :meth:`read`, by ids: in ``touching`` the units of work that added, changed or removed a record, oldest first,
+    and in ``creators`` the one that planned a job, emitted an event or wrote an email.
+    """
 
     def __init__(self, journal: Journal) -> None:
         self.units: list[LoggedUnit] = [LoggedUnit(number, unit) for number, unit in journal.enumerate()]
-        self._entries = journal.entries
+        self.touching: dict[str, list[LoggedUnit]] = {}
+        self.creators: dict[str, LoggedUnit] = {}
+        self.requests: dict[str, LoggedRequest] = {entry.id: entry for entry in journal.entries}
+
+    def read(self) -> Slices[None]:
+        for logged in self.units:
+            for change in logged.unit.changes:
+                if (units := self.touching.setdefault(change.record.id, [logged]))[-1] is not logged:
+                    units.append(logged)
+                if change.old is None and type(change.new) in CAUSED:
+                    self.creators[change.record.id] = logged
+                yield
 
     def between(self, after: int, last: int | None = None) -> list[LoggedUnit]:
         """Return the units of work after one number, up to another one."""
@@ -63,28 +79,6 @@ class Causality:
         """Every change, oldest first, with its unit of work."""
         return [(logged, change) for logged in self.units for change in logged.unit.changes]
 
-    @cached_property
-    def touching(self) -> dict[str, list[LoggedUnit]]:
-        """The units of work that added, changed or removed a record, oldest first, by its id."""
-        touching: dict[str, list[LoggedUnit]] = {}
-        for logged in self.units:
-            for id in {change.record.id for change in logged.unit.changes}:
-                touching.setdefault(id, []).append(logged)
-        return touching
-
-    @cached_property
-    def creators(self) -> dict[str, LoggedUnit]:
-        """The units of work that planned a job, emitted an event or wrote an email, by its id."""
-        return {
-            change.new.id: logged
-            for logged, change in self.changes
-            if change.old is None and change.new is not None and type(change.new) in CAUSED
-        }
-
-    @cached_property
-    def requests(self) -> dict[str, LoggedRequest]:
-        return {entry.id: entry for entry in self._entries}
-
     def request_of(self, logged: LoggedUnit) -> str | None:
         """Return the id of the request that a unit of work belongs to, or None.
 
@@ -93,8 +87,9 @@ class Causality:
         """
         if logged.unit.cause is not None:
             return logged.unit.cause
-        concurrent = [entry for entry in self._entries if entry.checkpoint.units < logged.number <= entry.last_unit]
-        return min(concurrent, key=lambda entry: entry.last_unit - entry.checkpoint.units).id if concurrent else None
+        entries = self.requests.values()
+        concurrent = [each for each in entries if each.checkpoint.units < logged.number <= each.last_unit]
+        return min(concurrent, key=lambda each: each.last_unit - each.checkpoint.units).id if concurrent else None
 
     def planners(self, job: Job | FailedJob) -> Iterator[Job]:
         """Yield the job that planned a job, the one that planned that, and so on."""

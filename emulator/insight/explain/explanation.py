@@ -15,7 +15,7 @@ from emulator.core.calendar import Timestamp
 from emulator.core.handlers import scan
 from emulator.core.jobs import FailedJob, Job
 from emulator.core.records import Record
-from emulator.core.slices import Slices
+from emulator.core.slices import Slices, steps
 from emulator.core.unit_of_work import Event
 from emulator.engine.runtime import Runtime
 from emulator.insight.explain.causality import Causality, LoggedUnit
@@ -23,6 +23,7 @@ from emulator.insight.explain.explanation_text import StepText, StepTexts
 from emulator.insight.names import describe, find
 from emulator.insight.standing import next_steps, status_sentences
 from emulator.presentation.languages.language import Language
+from emulator.resources.registry import made_indexes
 from emulator.resources.simulation.emails import Email
 from emulator.resources.webhooks.deliveries import WebhookDelivery
 from emulator.resources.webhooks.endpoints import WebhookEndpoint
@@ -82,6 +83,7 @@ class Explanation:
 
     def build(self) -> Slices[None]:
         """Add the steps that only records show, then those of each unit of work in the journal, in order."""
+        yield from self._causality.read()
         units = {unit.number: unit for unit in self._causality.touching.get(self._record.id, ())}
         self.complete = any(unit.created(self._record.id) for unit in units.values())
         events, emails = (yield from self._concerning(Event)), (yield from self._concerning(Email))
@@ -92,8 +94,9 @@ class Explanation:
                 self._add_unlogged(record)
             else:
                 units[creator.number] = creator
+            yield
         for number in sorted(units):
-            self._add_unit(units[number])
+            yield from self._add_unit(units[number])
         for failed in self._world.table(FailedJob):
             if failed.about == self._record.id:
                 text, cause = self._texts.of_failure(failed), self._planner(failed)
@@ -105,8 +108,7 @@ class Explanation:
         """Return the events or emails about the object, oldest first. Large worlds have many: others run in between."""
         table = self._world.table(kind)
         query = {"page": 1, "page_size": len(table), "object": self._record.id}
-        page = yield from scan(table, query, {"object": lambda record, _: self._concerns(record)})
-        return page.data[::-1]
+        return (yield from scan(table, query, {"object": lambda record, _: self._concerns(record)})).data[::-1]
 
     def _concerns(self, record: Event | Email) -> bool:
         """Return whether an event or an email is about the object, or is the object."""
@@ -118,7 +120,7 @@ class Explanation:
 
     # -- one unit of work
 
-    def _add_unit(self, logged: LoggedUnit) -> None:
+    def _add_unit(self, logged: LoggedUnit) -> Slices[None]:
         """Add what happened to the object in a unit of work, in the order of its changes."""
         trigger: Event | None = None
         latest: dict[str, Event] = {}
@@ -135,6 +137,7 @@ class Explanation:
             # No change of an event is shown, and a delivery has its attempts on record itself.
             elif new and new.id == self._record.id and not isinstance(new, (Event, WebhookDelivery)):
                 self._add_change(logged, number, trigger)
+            yield
 
     def _add_change(self, logged: LoggedUnit, number: int, trigger: Event | None) -> None:
         text = self._texts.of_change(logged.unit.changes[number], self._emitted(logged, number))
@@ -267,15 +270,19 @@ def explain(runtime: Runtime, id: str, language: Language) -> Slices[dict[str, A
     """Return how an object stands and the chain of steps that led there; 404 if there is no such object."""
     record = find(runtime.world, id)
     explanation = Explanation(runtime, record, language)
+    yield from made_indexes(runtime.world)
     yield from explanation.build()
-    chain = sorted(explanation.steps, key=lambda step: step.at)
+    chain: list[ExplanationStep] = []
+    for part in steps(explanation.steps):
+        chain = sorted([*chain, *part], key=lambda step: step.at)[-MAX_STEPS:]
+        yield
     return {
         "id": id,
         "kind": record.kind,
         "status": getattr(record, "status", None),
         "name": describe(runtime.world, record, language),
         "summary": status_sentences(runtime.world, record, language),
-        "complete": explanation.complete and len(chain) <= MAX_STEPS,
+        "complete": explanation.complete and len(explanation.steps) <= MAX_STEPS,
         "next_steps": [*next_steps(runtime.world, record, language)],
-        "chain": chain[-MAX_STEPS:],
+        "chain": chain,
     }

@@ -45,7 +45,7 @@ class Subscription(Record, frozen=True, kw_only=True):
 
     prefix: ClassVar[str] = "sub"
     names: ClassVar[tuple[str, str] | None] = (N_("Subscription"), N_("Subscriptions"))
-    indexes: ClassVar[tuple[str, ...]] = ("customer", "status", "plan")
+    indexes: ClassVar[tuple[str, ...]] = ("customer", "status", "plan", "product")
 
     object: str = "subscription"
     app: str

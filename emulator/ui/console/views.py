@@ -11,6 +11,8 @@ from itertools import chain, groupby
 from typing import Any
 from urllib.parse import quote
 
+import msgspec
+
 from emulator.document import bundles
 from emulator.engine.reference_data import named_assumptions, numbered_assumptions
 from emulator.insight.coverage import needed
@@ -23,7 +25,7 @@ from emulator.ui.base.pages import url
 from emulator.ui.base.plots import collect
 from emulator.ui.console import actions, labels
 from emulator.ui.console.actions import METHODS
-from emulator.ui.console.api_client import ApiRequestError
+from emulator.ui.console.api_client import CONTROL, ApiRequestError
 from emulator.ui.console.labels import KIND_NAMES, LABELS
 from emulator.ui.console.render import COLUMNS, ID, REFERENCES
 from emulator.ui.console.request import FEW, SIZE, ConsoleRequest, Reader, TemplateAndValues
@@ -111,6 +113,8 @@ async def inbox(request: ConsoleRequest) -> TemplateAndValues:
 CODE = ("curl", "httpx", "fetch", "http", "pytest", "node")
 """The forms in which a request is shown as code, the first for those who have not chosen."""
 
+MOST_CHANGED = 200  # objects whose changes are shown; a reset changes every object of a world
+
 
 async def requests(request: ConsoleRequest) -> TemplateAndValues:
     """Return the journal; of the service alone, unless the control API or ``all`` is chosen."""
@@ -127,16 +131,22 @@ async def requests(request: ConsoleRequest) -> TemplateAndValues:
 
 
 async def journal_entry(request: ConsoleRequest) -> TemplateAndValues:
-    entry = await request.get(f"requests/{request.id}")
+    path = f"{CONTROL}/requests/{request.id}"
+    parts = msgspec.json.decode((await request.response("GET", path)).content, type=dict[str, msgspec.Raw])
+    every = msgspec.json.decode(parts.pop("changes"), type=list[dict[str, msgspec.Raw]])
+    entry = _decoded(parts)
     events = await asyncio.gather(*(_event(request, id) for id in entry["event_ids"][:SIZE]))
-    changes = net_changes(entry["changes"])
+    kinds = {bytes(each["id"]): bytes(each["kind"]) for each in every}
+    shown = {*sorted(kinds, key=lambda each: kinds[each] == b'"webhook_delivery"')[:MOST_CHANGED]}
+    changes = net_changes([_decoded(each) for each in every if bytes(each["id"]) in shown])
     form = request.query.get("as", CODE[0])
-    code = await request.response("GET", f"/_emulator/requests/{request.id}", {"as": form})
+    code = await request.response("GET", path, {"as": form})
     return "request.html", {
         "entry": entry,
         "events": events,
         "changes": changes,
-        "answer": journal_answer(request.language, entry, changes),
+        "changed": len(kinds),
+        "answer": journal_answer(request.language, entry, len(kinds)),
         "as_code": code.text,
         "form": form,
         "forms": CODE,
@@ -144,7 +154,11 @@ async def journal_entry(request: ConsoleRequest) -> TemplateAndValues:
     }
 
 
-def journal_answer(language: Language, entry: Mapping[str, Any], changes: list[dict[str, Any]]) -> str:
+def _decoded(parts: Mapping[str, msgspec.Raw]) -> dict[str, Any]:
+    return {name: msgspec.json.decode(part) for name, part in parts.items()}
+
+
+def journal_answer(language: Language, entry: Mapping[str, Any], changed: int) -> str:
     if entry["status"] >= 400:
         body = entry["response_body"] if isinstance(entry["response_body"], dict) else {}
         error = body.get("error", body)
@@ -153,7 +167,7 @@ def journal_answer(language: Language, entry: Mapping[str, Any], changes: list[d
     if isinstance(body, dict) and {"from", "now", "jobs"} <= body.keys():
         start, end = (language.instant(body[name], "d MMM y, HH:mm") for name in ("from", "now"))
         jobs = language.ngettext("{count} job done", "{count} jobs done", body["jobs"])
-        objects = language.ngettext("{count} object changed", "{count} objects changed", len(changes))
+        objects = language.ngettext("{count} object changed", "{count} objects changed", changed)
         return language.gettext(
             "The clock moved from {start} to {end}: {jobs}, {objects}.",
             start=start,
@@ -161,13 +175,13 @@ def journal_answer(language: Language, entry: Mapping[str, Any], changes: list[d
             jobs=jobs,
             objects=objects,
         )
-    if not changes:
+    if not changed:
         return language.gettext("It changed nothing.")
     if not entry["event_ids"]:
-        return language.ngettext("It changed {count} object.", "It changed {count} objects.", len(changes))
+        return language.ngettext("It changed {count} object.", "It changed {count} objects.", changed)
     return language.gettext(
         "It changed {objects} and caused {events}.",
-        objects=language.ngettext("{count} object", "{count} objects", len(changes)),
+        objects=language.ngettext("{count} object", "{count} objects", changed),
         events=language.ngettext("{count} event", "{count} events", len(entry["event_ids"])),
     )
 
