@@ -40,14 +40,14 @@ class Size(NamedTuple):
 ROOMS = {
     "core": (2_350, 2_350),
     "document": (1_650, 1_650),
-    "resources": (6_775, 6_950),
+    "resources": (6_795, 6_950),
     "presentation": (1_965, 2_000),
-    "engine": (5_690, 5_450),
+    "engine": (5_695, 5_450),
     "web": (2_920, 2_950),
     "client": (700, 700),
-    "insight": (3_095, 3_100),
-    "control": (2_720, 2_750),
-    "ui": (4_175, 4_300),
+    "insight": (3_100, 3_100),
+    "control": (2_750, 2_750),
+    "ui": (4_195, 4_300),
     "server": (700, 700),
     "testing": (2_570, 2_800),
     "checks": (4_300, 4_300),
@@ -56,7 +56,7 @@ ROOMS = {
 """The budget and the aim of each room, in lines."""
 
 TESTS = {
-    "contract": (12_760, 13_000),
+    "contract": (12_775, 13_000),
     "surfaces": (15_740, 13_000),
     "simulator": (4_040, 4_000),
     "quality": (3_945, 2_700),

@@ -283,13 +283,13 @@ def _hits(world: World, text: str, language: Language) -> Slices[list[SearchHit]
     ranks: list[list[SearchHit]] = [[] for _ in range(5)]  # as _rank gives
     # Every name begins with an empty text.
     for table in () if not text else (*tables(world).values(), world.table(Email)):
-        for slot in reversed([*(yield from table.ordered())]):
-            record = slot.record
+        for number, record in enumerate([slot.record for slot in reversed((yield from table.ordered()))]):
             name = "" if isinstance(record, NAMED_BY_OTHERS) else describe(world, record, language)
             rank = _rank(text, record.id, name)
             if rank is not None:
                 ranks[rank].append(SearchHit(rank, record, name or describe(world, record, language)))
-            yield
+            if number % 50 == 0:
+                yield
     return [*chain.from_iterable(ranks)]
 
 

@@ -11,6 +11,7 @@ from inspect import isgenerator
 from typing import Any, TypeVar, cast
 
 from emulator.core.errors import ApiError
+from emulator.core.jobs import Job
 from emulator.core.slices import Slices
 from emulator.core.unit_of_work import Effect, HttpResult, UnitOfWork
 from emulator.core.world import Copying, World
@@ -33,6 +34,7 @@ from emulator.engine.outbox import Outbox
 from emulator.engine.storage.serialization import WorldSnapshot, saved
 from emulator.engine.storage.store import WORLD, Edition, StorageError, WorldClosed, WorldPersistence
 from emulator.resources.app.settings import RateLimit, Settings
+from emulator.resources.webhooks.deliveries import WebhookDelivery
 
 # -- limits on the requests of one key (B-25)
 
@@ -284,6 +286,8 @@ class History:
         async with self.changing:
             if self._replaced != replaced:
                 raise _too_late()
+            for kind, field in ((WebhookDelivery, "status"), (Job, "about")):  # what is resumed is found by these
+                await self._runtime.in_slices(self._runtime.world.table(kind).indexed(field))
             await self._cancel()
             try:
                 return self._undo_since(to)

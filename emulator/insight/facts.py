@@ -256,10 +256,10 @@ def _deposit(known: Known, each: Transaction) -> str | None:
     return each.status if each.status in ("pending", "approved", "failed", "canceled") else "arrived"
 
 
-def _count(kind: type[Record], field: str, *statuses: str) -> Fact:
+def _count(kind: type[Any], field: str, *statuses: str) -> Fact:
     """Return how many records of a kind name an object in this field, of these statuses or of all."""
-    return lambda known, it: sum(
-        not statuses or getattr(one, "status", None) in statuses for one in known.world.table(kind).where(field, it.id)
+    return lambda known, it: len(
+        [one for one in known.world.table(kind).where(field, it.id) if not statuses or one.status in statuses]
     )
 
 

@@ -20,9 +20,12 @@ from contract_tests.support.sandbox import RunningServer, Sandbox
 from contract_tests.support.servers import CLIENT as HTTP
 from emulator.core.world import World
 from emulator.resources.app.clients import Key
+from emulator.resources.billing.invoices import Invoice
 from emulator.resources.customers.customer_records import Customer
 from emulator.resources.payments.payment_links import PaymentLink
 from emulator.resources.registry import OPERATIONS
+from emulator.resources.simulation.emails import Email
+from emulator.resources.webhooks.deliveries import WebhookDelivery
 from emulator.server import sandbox as server
 from emulator.server.sandbox import Options
 
@@ -298,10 +301,19 @@ def fill(world: World, size: int) -> None:
     with world.unit_of_work():
         first = OPERATIONS["createCustomer"](world, body={"email": "ada@example.com", "name": "Ada L"})
         (link,) = world.table(PaymentLink)
+        invoice = OPERATIONS["createInvoice"](world, body={"customer": first.id, **CART})
+        own: dict[str, Any] = {"id": "", "created_at": world.now}
+        email = Email(**own, topic="receipt", to="", merchant="Shop", language="en", customer=None)
+        sent: dict[str, Any] = {"event": "evt", "event_type": "invoice.paid", "status": "succeeded"}
+        delivery = WebhookDelivery(**own, **sent, webhook="wh", next_attempt_at=None, updated_at=world.now)
         for number in range(size):
-            email = f"ada{number * 7919 % size}@example.com"
-            world.add(msgspec.structs.replace(first, id=world.new_id(Customer), email=email))
+            address = f"ada{number * 7919 % size}@example.com"
+            world.add(msgspec.structs.replace(first, id=world.new_id(Customer), email=address))
             world.add(msgspec.structs.replace(link, id=world.new_id(PaymentLink)))
+            world.add(msgspec.structs.replace(invoice, id=world.new_id(Invoice)))
+            world.schedule("2101-01-01T00:00:00.000Z", "invoice.overdue", invoice)
+            world.add(msgspec.structs.replace(delivery, id=world.new_id(WebhookDelivery)))
+            world.add(msgspec.structs.replace(email, id=world.new_id(Email), to=address))
 
 
 @pytest.mark.parametrize("state", ["memory", "sqlite:{}"])
@@ -311,7 +323,7 @@ def test_what_grows_with_a_world_is_done_in_slices(monkeypatch: pytest.MonkeyPat
     In a larger world they do no more in one go, stored or not; benchmarks say how long it takes.
     """
     monkeypatch.setattr("emulator.engine.clock.SLICE_SECONDS", 0)
-    sizes = (2_000, 10_000)
+    sizes = (1_020, 2_300)
     small, large = (asyncio.run(calls_of_acts(size, state.format(tmp_path / f"{size}.db"))) for size in sizes)
     assert {act: (small[act], calls) for act, calls in large.items() if calls > small[act] + 1_000} == {}
     assert min(large.values()) > 100, "each was counted"
@@ -320,10 +332,14 @@ def test_what_grows_with_a_world_is_done_in_slices(monkeypatch: pytest.MonkeyPat
 async def calls_of_acts(size: int, state: str) -> dict[str, int]:
     sandbox = server.Sandbox(Options(clock_mode="frozen", strict=False, state=state))
     secret, key = Key("large", livemode=False), {"Authorization": "Bearer sk_test_large"}
+    reads = (
+        *("/v1/customers/?search=ada77", "/v1/customers/?ordering=email", "/_emulator/search?query=ada77"),
+        *("/_emulator/objects?kind=customer&query=ada77", "/_emulator/objects/cust_000000000000000000000000/changes"),
+        *("/_emulator/schedule?kind=invoice.overdue&grouped=true", "/_emulator/emails?to=nobody@example.com"),
+        *("/_emulator/audit", "/_emulator/ledger", "/_emulator/metrics"),
+    )
     acts: list[tuple[str, Any]] = [
-        ("/v1/customers/?search=ada77", None),
-        ("/v1/customers/?ordering=email", None),
-        ("/_emulator/objects?kind=customer&query=ada77", None),
+        *((path, None) for path in reads if state == "memory"),
         ("/_emulator/snapshots", {"name": "here"}),
         ("/_emulator/snapshots/here", None),
         ("/v1/customers/", {"email": "last@example.com", "name": "Last"}),
@@ -331,6 +347,7 @@ async def calls_of_acts(size: int, state: str) -> dict[str, int]:
         ("/_emulator/schedule?until=2100-01-01T00:00:00Z", None),
         ("/_emulator/snapshots/here/restore", {}),
         ("/v1/customers/", None),
+        ("/v1/reset/", {}),
         ("/_emulator/reset", {}),
     ]
 

@@ -87,9 +87,8 @@ class Causality:
         """
         if logged.unit.cause is not None:
             return logged.unit.cause
-        entries = self.requests.values()
-        concurrent = [each for each in entries if each.checkpoint.units < logged.number <= each.last_unit]
-        return min(concurrent, key=lambda each: each.last_unit - each.checkpoint.units).id if concurrent else None
+        found = [each for each in self.requests.values() if each.checkpoint.units < logged.number <= each.last_unit]
+        return min(found, key=lambda each: each.last_unit - each.checkpoint.units).id if found else None
 
     def planners(self, job: Job | FailedJob) -> Iterator[Job]:
         """Yield the job that planned a job, the one that planned that, and so on."""
