@@ -203,8 +203,7 @@ class Life:
 
     def fall_overdue(self) -> None:
         """B-44: "an overdue invoice does nothing to a `charge_automatically` one"."""
-        bill = min(self.unsettled(), key=overdue_at)
-        bill.overdue = True
+        min(self.unsettled(), key=overdue_at).overdue = True
         self.send("invoice.payment_overdue", of_subscription=False)
         if self.sends and self.status == "active":
             self.status, self.behind = "past_due", True
@@ -230,8 +229,7 @@ class Life:
     # -- money
 
     def charge(self) -> None:
-        tax = (self.amount * self.tax_rate * 2 + 100) // 200
-        self.bills.append(Bill(self.now, self.amount + tax))
+        self.bills.append(Bill(self.now, self.amount + (self.amount * self.tax_rate * 2 + 100) // 200))
         if not self.sends:
             self.collect(self.bills[-1])
 

@@ -64,8 +64,7 @@ def patches(recipe: str) -> list[Patch]:
     for diff in re.findall(r"^```diff\n(.*?)^```$", section, re.S | re.M):
         head, *hunks = re.split(r"^@@\n", diff, flags=re.M)
         old, new = (line[4:] for line in head.splitlines())
-        changes = [_hunk(hunk.splitlines()) for hunk in hunks]
-        found.append(Patch(new.removeprefix("b/"), old == "/dev/null", changes))
+        found.append(Patch(new.removeprefix("b/"), old == "/dev/null", [_hunk(hunk.splitlines()) for hunk in hunks]))
     return found
 
 

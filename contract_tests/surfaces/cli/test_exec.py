@@ -81,8 +81,7 @@ def test_a_script_finds_its_sandbox_and_its_state_is_left(begin: Begin, tmp_path
     assert said == [*["example.com,127.0.0.1"] * 2, "2026-01-01T00:00:00.000Z"]
     assert not file.exists()
     list_customers = f"{sys.executable} -m emulator.cli.main events --json | wc -l"
-    locked = begin("exec", *state, "--control-token", "s3cret", "sh", "-c", list_customers)
-    status, output, errors = ended(locked)
+    status, output, errors = ended(begin("exec", *state, "--control-token", "s3cret", "sh", "-c", list_customers))
     assert (status, output.strip(), errors) == (0, "1", "")
 
 

@@ -72,8 +72,7 @@ def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, st
 @pytest.fixture
 def url(environment: dict[str, str], begin: Begin) -> Iterator[str]:
     """A server without POSIX names, whose worlds are in a file."""
-    line = ("serve", "--port", "0", "--port-file", "port", "--state", "tinydb:served.json")
-    server = begin(*line, **environment)
+    server = begin("serve", "--port", "0", "--port-file", "port", "--state", "tinydb:served.json", **environment)
     until(server.stdout, "Ready.")
     yield f"http://127.0.0.1:{Path('port').read_text().strip()}"
     status, _, errors = ended(server, signal.SIGTERM)

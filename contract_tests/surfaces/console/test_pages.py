@@ -401,8 +401,7 @@ def test_an_inbox_shows_what_it_received_and_its_response_is_set_and_cleared(san
         page = visitor.open("inbox/shop")
         assert page.said("answer") == "It answers with 200 at once. 2 requests received."
         assert "customer.created 200 signature valid" in page.said("received")
-        form = {"_id": "shop", "status:number": "500", "delay_ms:number": "5"}
-        page = visitor.do("response", "inbox/shop", **form)
+        page = visitor.do("response", "inbox/shop", **{"_id": "shop", "status:number": "500", "delay_ms:number": "5"})
         assert page.said("notice") == "From now on it answers with 500."
         assert page.said("answer").startswith("It answers with 500 after 5 ms.")
         page = visitor.do("clear_response", "inbox/shop", _id="shop")

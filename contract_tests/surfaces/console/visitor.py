@@ -19,8 +19,7 @@ class Visitor:
 
     def __init__(self, url: str, app: str, **headers: str) -> None:
         self.app = app
-        own = {"Accept": "text/html", **headers}
-        self.http = http_client(base_url=url, headers=own, follow_redirects=True)
+        self.http = http_client(base_url=url, headers={"Accept": "text/html", **headers}, follow_redirects=True)
 
     def open(self, path: str = "", **query: Any) -> Page:
         """Return a page of the console; the overview if none is named."""

@@ -120,8 +120,7 @@ def test_a_careful_client_has_a_clean_audit(sandbox: Sandbox, receiver: Receiver
 def test_a_rejected_request_that_is_sent_again_is_found(sandbox: Sandbox) -> None:
     sandbox.customer(email="awa@example.com")
     for fields in ({}, {"name": "Awa"}):
-        body = {"email": "awa@example.com", **fields}
-        sent = [send(sandbox, "POST", "/customers/", body) for _ in range(3)]
+        sent = [send(sandbox, "POST", "/customers/", {"email": "awa@example.com", **fields}) for _ in range(3)]
         assert found(sandbox, "retried-refusal")[:2] == sent[:0:-1]
 
 

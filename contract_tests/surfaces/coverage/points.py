@@ -63,8 +63,7 @@ class Points:
         found = set(transitions())
         for operation in self.contract.operations:
             found |= set(self._of_operation(operation))
-        schemas = self.document["components"]["schemas"]
-        found |= {Point("error code", code) for code in schemas["ErrorCode"]["enum"]}
+        found |= {Point("error code", code) for code in self.document["components"]["schemas"]["ErrorCode"]["enum"]}
         return found | {Point("event", type) for type in self.document["x-webhooks"]}
 
     def _of_operation(self, operation: Operation) -> Iterator[Point]:

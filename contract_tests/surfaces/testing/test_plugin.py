@@ -121,8 +121,7 @@ def test_the_ini_file_says_how_worlds_start_and_markers_what_is_different(suite:
     """
     run(suite, test_shop=module).assert_outcomes(passed=3)
     run(suite, "--markers").stdout.fnmatch_lines(["@pytest.mark.payments(*initial state of*"])
-    wanted = ["*payments_clock*", "*payments_fixtures*"]
-    run(suite, "--help").stdout.fnmatch_lines(wanted)
+    run(suite, "--help").stdout.fnmatch_lines(["*payments_clock*", "*payments_fixtures*"])
 
 
 def test_a_wrong_marker_is_reported_in_a_line(suite: pytest.Pytester) -> None:
