@@ -12,6 +12,7 @@ import re
 import unicodedata
 from base64 import b64decode, b64encode
 from binascii import Error as InvalidBase64
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from hashlib import shake_256
@@ -285,6 +286,8 @@ PHONE_PREFIX = 6
 SHORTEST = 4
 """Characters that a name must have to be looked for within other texts."""
 
+_WITHIN_WORD = re.compile(r"\w\w")
+
 VARIANTS = 200
 """Invented values that are tried, until one has the effect that the original has as a magic value (B-54)."""
 
@@ -305,6 +308,7 @@ class Scrubber:
         self._world = world
         self._key = f"{world.seed}/{world.name}".encode()
         self._names: dict[str, str] = {}
+        self._beginning: defaultdict[str, list[str]] = defaultdict(list)  # names by their first word, the longest first
 
     def tables(self, exported: dict[str, Any]) -> dict[str, Any]:
         """Return the tables scrubbed: values of fields first, then their occurrences within other texts."""
@@ -315,10 +319,9 @@ class Scrubber:
         kinds = {name: table for name, table in exported.items() if name not in ("emulator", "worlds", "snapshots")}
         # A webhook secret becomes an invented one, so that webhooks are still signed.
         replaced = {name: self._replaced(redact_value(table, self._disguised)) for name, table in kinds.items()}
-        longest_first = sorted((name for name in self._names if len(name) >= SHORTEST), key=len, reverse=True)
-        if longest_first:
-            known = re.compile(rf"\b(?:{'|'.join(map(re.escape, longest_first))})\b")
-            replaced = map_texts(replaced, lambda text: known.sub(lambda match: self._names[match[0]], text))
+        for name in sorted((name for name in self._names if len(name) >= SHORTEST), key=len, reverse=True):
+            self._beginning["".join(re.findall(r"^\w+", name))].append(name)
+        replaced = map_texts(replaced, lambda text: _replaced(r"\w+", text, self._name_at))
         return {**exported, "worlds": heads, **replaced}
 
     # -- fields
@@ -353,6 +356,14 @@ class Scrubber:
         if value not in self._names:
             self._names[value] = self._disguised(value)
         return self._names[value]
+
+    def _name_at(self, word: re.Match[str]) -> tuple[int, str]:
+        """Return the length of a name that begins with a word of a text, and the invented one."""
+        for name in self._beginning.get(word[0], ()):
+            end = word.start() + len(name)
+            if word.string.startswith(name, word.start()) and not _WITHIN_WORD.match(word.string, end - 1):
+                return len(name), self._names[name]
+        return 0, ""
 
     # -- texts
 
