@@ -42,7 +42,7 @@ ROOMS = {
     "document": (1_650, 1_650),
     "resources": (6_795, 6_950),
     "presentation": (1_965, 2_000),
-    "engine": (5_705, 5_450),
+    "engine": (5_715, 5_450),
     "web": (2_920, 2_950),
     "client": (700, 700),
     "insight": (3_100, 3_100),
@@ -124,7 +124,7 @@ def of_the_tree() -> list[Size]:
     pages = [*GUIDE.glob("*.md"), *CONTRIBUTING.glob("*.md")]
     return [
         *(Size(f"lines of {room}/", lines(HOUSE / room), *most) for room, most in ROOMS.items()),
-        Size("lines of emulator/", lines(HOUSE), 44_700, 47_000),
+        Size("lines of emulator/", lines(HOUSE), 44_720, 47_000),
         *(Size(f"lines of contract_tests/{room}/", lines(TREE / room), *most) for room, most in TESTS.items()),
         Size("lines of contract_tests/", lines(TREE), 38_000, 38_000),
         Size(

@@ -21,7 +21,7 @@ from emulator.core.limits import WORLDS
 from emulator.core.records import Record
 from emulator.core.slices import STEP, Slices, completed
 from emulator.core.world import World
-from emulator.engine.clock import Clock, Scheduler, TimeSlice, in_slices
+from emulator.engine.clock import Clock, Scheduler, TimeSlice, in_slices, let_go
 from emulator.engine.fixtures import Start
 from emulator.engine.http_client import WebhookSender
 from emulator.engine.inbox import Inbox
@@ -260,6 +260,9 @@ class Engine:
         # Nothing awaits from here on, so no request comes in between.
         if runtime is not None and self.runtimes.get(key) is runtime:
             self._forget(key, runtime)
+            if not runtime.users:
+                closed, runtime.world = [runtime.world], runtime.world.emptied()
+                await let_go(closed.pop(), self._scheduler.pauses)
 
     def _forget(self, key: Key, runtime: Runtime) -> None:
         del self.runtimes[key]

@@ -333,10 +333,7 @@ class History:
         runtime = self._runtime
         world = await runtime.in_slices(Copying(snapshot.world).slices())
         # Here and not with their first use, which would make them without a pause.
-        for table in world.tables():
-            await runtime.in_slices(table.ordered())
-            for field in [*runtime.world.table(table.kind).indexes]:
-                await runtime.in_slices(table.indexed(field))
+        await runtime.in_slices(_indexed(world, runtime.world))
         clock = runtime.clock.another(snapshot.head.now, snapshot.head.mode, snapshot.head.rate)
         world.now = clock.reached(world)
         await self.replace(world, clock, "restore")
@@ -394,6 +391,14 @@ class History:
         self._replaced += 1
         self._start = self.checkpoint()
         self._runtime.publish_restart(cause)
+
+
+def _indexed(world: World, like: World) -> Slices[None]:
+    """Put the tables of a world in order, and make the indexes that those of another one have."""
+    for table in world.tables():
+        yield from table.ordered()
+        for field in [*like.table(table.kind).indexes]:
+            yield from table.indexed(field)
 
 
 def _too_late() -> ApiError:
