@@ -24,7 +24,7 @@ from emulator.cli.options import PORT
 from emulator.cli.output import ReportOutput, with_report
 from emulator.cli.runs import CapturedCommands, begin, command_line, environment, handling, key, sandbox
 from emulator.cli.serve import StartingServer, serve
-from emulator.cli.server import tune_interpreter
+from emulator.cli.server import tune_garbage_collector
 
 if TYPE_CHECKING:
     import subprocess
@@ -80,7 +80,7 @@ def execute(command: tuple[str, ...], key: str, *, under_all: str | None, output
     # As in serve: a start creates no garbage, and what it loads stays.
     gc.disable()
     child = Child()
-    with StartingServer(chosen, child.end, lambda _: tune_interpreter()) as server:
+    with StartingServer(chosen, child.end, lambda _: tune_garbage_collector()) as server:
         variables = environment(server.url, key, chosen["control_token"])
         with not_run():
             return child.run(command, {**os.environ, **variables}, server.start)

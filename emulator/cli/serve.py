@@ -31,7 +31,7 @@ from emulator.cli.server import (
     public_url,
     start_errors,
     stop_with_stdin,
-    tune_interpreter,
+    tune_garbage_collector,
     write_port,
 )
 from emulator.core.limits import WORLDS
@@ -103,7 +103,7 @@ def serve(*, quiet: bool, exit_with_stdin: bool, **chosen: Any) -> None:
 
     def announce() -> None:
         write_port(server.port, port_file)
-        tune_interpreter()
+        tune_garbage_collector()
         if exit_with_stdin:
             threading.Thread(target=stop_with_stdin, args=[server], daemon=True).start()
         click.echo("Ready.")

@@ -117,7 +117,7 @@ def stop_with_stdin(server: Server) -> None:
     server.stop()
 
 
-def tune_interpreter() -> None:
+def tune_garbage_collector() -> None:
     """Exclude what was loaded at start from garbage collection, and collect rarely: the objects of worlds live long.
 
     The collector is off until then, because a start creates no garbage. Each object is looked at twice, however often
@@ -126,5 +126,3 @@ def tune_interpreter() -> None:
     gc.freeze()
     gc.set_threshold(5_000, 5, 40_000)
     gc.enable()
-    # The thread of a database's session waits for the event loop at each answer, by default 5 ms.
-    sys.setswitchinterval(0.0005)

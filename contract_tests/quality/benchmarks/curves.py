@@ -187,14 +187,14 @@ HEAD = """## Where it grows
 `python -m contract_tests.quality.benchmarks.curves` draws it: milliseconds of one client's request, by customers
 of a world. {subscriptions} of them subscribe by the month; an advance renews them. A start lasts until the first list. The last
 column is the power of the size by which a cost grows over the last decade: 0 not at all, 1 in proportion. *Others wait*: the
-longest answer that another world got meanwhile; after the name of a store, while the large world is stored there.
+longest answer that another world got meanwhile; the plot also has it for a stored world.
 """
 
 
 def section(curves: Curves) -> str:
     sizes = sorted({size for curve in curves.values() for size in curve})
     lines = [f"| | {' | '.join(f'{size:,}' for size in sizes)} | grows by |", "|---|" + "--:|" * (len(sizes) + 1)]
-    for name, curve in curves.items():
+    for name, curve in ((name, curve) for name, curve in curves.items() if ":" not in name):
         cells = [f"{curve[size]:,.1f}" if size in curve else "–" for size in sizes]
         power = "" if name.startswith(WAIT) else f"{max(0.0, exponent(curve)):.1f}"
         lines.append(f"| {name} | {' | '.join(cells)} | {power} |")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
 from typing import Any
@@ -49,6 +50,8 @@ class PostgresStore(DatabaseStore):
         self.name = self._place.name
         self.pending: dict[Key, Future[Any]] = {}
         self._tidied: Future[Any] | None = None
+        # The session's thread waits for the event loop at each answer, by default 5 ms.
+        sys.setswitchinterval(0.0005)
         self._session = Session(self._place)
         try:
             is_free = self._session.tried.result(PATIENCE + LOOK)
