@@ -164,7 +164,7 @@ def _stored_waits(place: str) -> Iterator[tuple[str, float]]:
             "open": opened,
             "snapshot": lambda: server.call("POST", "/_emulator/snapshots", {"name": "s0"}),
             "restore": lambda: server.call("POST", "/_emulator/snapshots/s0/restore"),
-            "delete snapshot": lambda: server.call("DELETE", "/_emulator/snapshots/s0"),
+            "delete": lambda: server.call("DELETE", "/_emulator/snapshots/s0"),
         }
         for name, act in acts.items():
             with ThreadPoolExecutor(1) as thread:
