@@ -19,7 +19,7 @@ from emulator.core import calendar
 from emulator.core.errors import ApiError
 from emulator.core.limits import WORLDS
 from emulator.core.records import Record
-from emulator.core.slices import STEP, Slices, completed
+from emulator.core.slices import Slices, completed
 from emulator.core.world import World
 from emulator.engine.clock import Clock, Scheduler, TimeSlice, in_slices, let_go
 from emulator.engine.fixtures import Start
@@ -37,6 +37,7 @@ from emulator.resources.billing.invoices import Invoice
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
 from emulator.resources.payments.payment_links import PaymentLink
 from emulator.resources.payments.refunds import Receipt
+from emulator.resources.registry import made_indexes
 
 # -- which worlds to give up
 
@@ -162,10 +163,7 @@ class Engine:
         runtime = Runtime(world, clock, self._scheduler, stored, self._sender)
         for name, saved in loaded.snapshots.items():
             runtime.history.snapshots[name] = yield from serialization.loaded(saved, world)
-        # Here and not with their first use, which would make them without a pause.
-        for table in world.tables() if loaded.world else ():
-            for field in table.kind.indexes if len(table) > STEP else ():
-                yield from table.indexed(field)
+        yield from made_indexes(world)
         if stored:
             stored.editions |= loaded.editions
         return runtime

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from itertools import chain
 from typing import Any
 
-from emulator.core.slices import Slices
+from emulator.core.slices import STEP, Slices
 from emulator.core.state_machine import StateMachine
 from emulator.core.world import JobFunction, Reaction, Registry, World
 from emulator.resources import faults, ledger
@@ -127,7 +127,7 @@ REGISTRY = Registry(
 
 
 def made_indexes(world: World) -> Slices[None]:
-    """Make every index in slices: the first rule that needs one would make it without a pause."""
+    """Make the indexes of large tables in slices: the first rule that needs one would make it without a pause."""
     for table in world.tables():
-        for field in table.kind.indexes:
+        for field in table.kind.indexes if len(table) > STEP else ():
             yield from table.indexed(field)
