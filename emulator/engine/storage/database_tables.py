@@ -210,10 +210,8 @@ async def load(key: Key, ask: Ask, pause: Pause) -> Loaded:
                 rows.setdefault(kind, deque()).append((number, msgspec.Raw(data)))
             is_more = len(part) == ROWS
             await pause()
-        found[name], editions[name] = (
-            StoredWorld(key, header, {kind: _once(each) for kind, each in rows.items()}),
-            edition,
-        )
+        found[name] = StoredWorld(key, header, {kind: _once(each) for kind, each in rows.items()})
+        editions[name] = edition
     return Loaded(found.pop(WORLD, None), found, editions)
 
 
@@ -224,6 +222,8 @@ def _once(rows: deque[T]) -> Iterator[T]:
 
 
 def load_at_once(connection: Readable, key: Key) -> Loaded:
+    """Do the same without a pause: nothing that it awaits waits, so that its first step is its last."""
+
     async def ask(statement: str, values: Sequence[Any]) -> list[Any]:
         return list(connection.execute(statement, values))
 

@@ -79,7 +79,7 @@ class SqliteStore(DatabaseStore):
 
     def tidy(self) -> None:
         if self.dead and self.unsaved() is None:
-            with suppress(StorageError):  # it is tried again with the next change
+            with suppress(StorageError):  # it is tried again at the next tick
                 self.query(partial(database_tables.remove_some, dead=self.dead, row="rowid"))
 
     def compact(self) -> None:
