@@ -20,6 +20,7 @@ from unittest.mock import patch
 
 from emulator.engine.clock import TimeSlice
 from emulator.engine.http_client import Unreachable
+from emulator.engine.real_time import RealTime
 from emulator.engine.storage import tinydb_store
 from emulator.engine.storage.tinydb_store import BATCH_SECONDS, TinyDBStore
 
@@ -116,6 +117,7 @@ def virtual_time() -> Iterator[tuple[VirtualTime, VirtualLoop]]:
         stack.callback(loop.close)
         for name, read in (("time", clock.wall), ("monotonic", clock.read), ("perf_counter", clock.read)):
             stack.enter_context(patch.object(time, name, read))
+        stack.enter_context(patch.object(RealTime, "now", lambda _: clock.wall()))
         stack.enter_context(patch.object(TimeSlice, "_elapsed", staticmethod(clock.read)))
         yield clock, loop
 

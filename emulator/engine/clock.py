@@ -3,6 +3,14 @@
 How time passes
 ===============
 
+**Real time.** A running clock counts the time that passes, by a clock that no step of the system's clock moves and that
+counts the sleep of the machine, where the system has one (:class:`~emulator.engine.real_time.RealTime`). The system's
+clock is asked once, when the server starts: all worlds of a server share that real time, so that one that was closed and
+opened again is where it would be had it stayed open. After a restart a stored world has gone on by the difference of the
+two servers' real times, or stands where it was if that is negative. So a system's clock that was wrong does no harm to
+what runs, and what it is set to counts from the next start. Time that a test sets in this process is the exception:
+while it is set, it is the real time, and its moves move running clocks ahead.
+
 **One loop.** A world has one list of planned jobs, in the order of their instants. To move its clock is to take the
 first job that is due, set the world to that instant, run the job as a unit of work, and look again: the job may have
 planned another for the same instant. Nothing else makes anything happen later. The loop is in three places that
@@ -51,6 +59,7 @@ from emulator.core.slices import Slices
 from emulator.core.unit_of_work import CheckFailed, UnitOfWork
 from emulator.core.world import World
 from emulator.engine.journal import Broker, Journal, restarted
+from emulator.engine.real_time import RealTime
 from emulator.engine.storage.serialization import WorldHeader
 from emulator.engine.storage.store import StorageError, WorldClosed, WorldPersistence
 
@@ -96,13 +105,20 @@ class Clock:
     """What time it is in one world.
 
     A running clock is computed from where it was last set and the real time since then, never from its last reading,
-    so no rounding adds up. If real time goes back, the clock stands still until real time has caught up. ``time.time``
-    is looked up at each call, so a test that freezes or moves the time of this process does so to running clocks, too.
+    so no rounding adds up. If real time goes back, as it may when a test sets it, the clock stands still until real
+    time has caught up. All clocks of a server share its ``real_time``.
     """
 
-    def __init__(self, mode: ClockMode = RUNNING, at: Timestamp | None = None, rate: float = 1.0) -> None:
+    def __init__(
+        self,
+        mode: ClockMode = RUNNING,
+        at: Timestamp | None = None,
+        rate: float = 1.0,
+        real_time: RealTime | None = None,
+    ) -> None:
         self.mode: ClockMode = mode
         self.rate: float = rate
+        self._real_time = real_time or RealTime()
         self._run_from(at or calendar.from_epoch(self.wall()))
 
     def now(self) -> Timestamp:
@@ -116,7 +132,7 @@ class Clock:
         return now if job is None else min(now, job.due)
 
     def wall_at(self, instant: Timestamp) -> float | None:
-        """Return when a running clock will show an instant (Unix time, seconds); None for a frozen one and past the end."""
+        """Return when a running clock will show an instant (as :meth:`wall`); None for a frozen one and past the end."""
         if self.mode == FROZEN or instant > calendar.END:
             return None
         return self._since + calendar.seconds_between(self._anchor, instant) / self.rate
@@ -135,7 +151,7 @@ class Clock:
 
     def header(self, world: World, *, goes_on: bool = True) -> WorldHeader:
         """Return what is stored of this clock and its world: it ``goes_on`` while the world is not loaded, or stands."""
-        counters, since = world.counters.copy(), time.time() if goes_on else None
+        counters, since = world.counters.copy(), self.wall() if goes_on else None
         return WorldHeader(
             now=self.now(), mode=self.mode, rate=self.rate, counters=counters, since=since, seed=world.seed
         )
@@ -146,21 +162,24 @@ class Clock:
             self._run_from(to)
 
     def wall(self) -> float:
-        return time.time()
+        """Return the real time (Unix time, seconds)."""
+        return self._real_time.now()
 
     def another(self, at: Timestamp, mode: ClockMode | None = None, rate: float | None = None) -> Self:
         """Return a clock of the same class at any instant, also a past one, with the mode and rate of this one by default."""
-        return type(self)(mode or self.mode, at, self.rate if rate is None else rate)
+        return type(self)(mode or self.mode, at, self.rate if rate is None else rate, self._real_time)
 
     def resume_from(self, instant: Timestamp, since: float | None) -> None:
-        """Go on as if this clock had shown an instant when real time was ``since`` (Unix time, seconds)."""
-        self._run_from(instant)
-        if since is not None:
-            self._since = since
+        """Go on as if this clock had shown an instant when real time was ``since`` (Unix time, seconds).
 
-    def _run_from(self, position: Timestamp) -> None:
+        If that is still to come, since the system's clock was set back before this server started, go on from now.
+        """
+        self._run_from(instant, since)
+
+    def _run_from(self, position: Timestamp, since: float | None = None) -> None:
         self._position = self._anchor = min(position, calendar.END)
-        self._since = self.wall()
+        wall = self.wall()
+        self._since = wall if since is None else min(since, wall)
         self._elapsed = 0.0
 
     def _catch_up(self) -> None:

@@ -26,6 +26,7 @@ from emulator.engine.engine import Engine
 from emulator.engine.fixtures import Fixtures, Start
 from emulator.engine.http_client import RECEIVER_SECONDS, WebhookSender
 from emulator.engine.inbox import PREFIX as INBOXES
+from emulator.engine.real_time import RealTime
 from emulator.engine.reference_data import ReferenceData
 from emulator.engine.storage.serialization import StoredWorld, fill
 from emulator.engine.storage.urls import open_store
@@ -100,6 +101,7 @@ class Sandbox:
         calibrated = options.profile.chosen() if options.profile else {}
         self.fixtures: Fixtures = Fixtures(options.fixtures, options.assumptions, merged(calibrated, trusted))
         self.reference_data: ReferenceData = ReferenceData()
+        self.real_time: RealTime = RealTime()
         self.seed: str = str(secrets.randbits(64) if options.seed is None else options.seed)
         self.store = open_store(options.state)
         sender = options.parts.sender(options.answer_time)
@@ -125,7 +127,8 @@ class Sandbox:
         if self.options.listed_keys_only and not self._knows(key):
             raise ApiError("INVALID_API_KEY")
         saved = saved or self.fixtures.worlds.get(key)
-        clock = self.options.clock(*(start.clock or (self.options.clock_mode, self.options.clock_at)))
+        mode, at = start.clock or (self.options.clock_mode, self.options.clock_at)
+        clock = self.options.clock(mode, at, real_time=self.real_time)
         world = self.options.parts.world(
             name=key.name,
             livemode=key.livemode,

@@ -5,8 +5,6 @@ A clock follows them: while they set the time, the world has it. Neither library
 
 from __future__ import annotations
 
-import sys
-import time
 from calendar import timegm
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -16,6 +14,7 @@ from typing import Any, NamedTuple
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
 from emulator.engine.clock import RUNNING, Clock, ClockMode
+from emulator.engine.real_time import RealTime, freezegun_freeze, time_machine_travel
 
 # -- who moves time
 
@@ -66,11 +65,10 @@ class Travel(NamedTuple):
 
 def innermost() -> Travel | None:
     """Return the freeze or travel in force; None if time runs as it does."""
-    if factories := getattr(sys.modules.get("freezegun.api"), "freeze_factories", None):
-        return Travel("freeze_time", factories[-1])
-    time_machine = sys.modules.get("time_machine")
-    travellers = getattr(time_machine, "traveller_stack", None) or getattr(time_machine, "coordinates_stack", None)
-    return Travel("time_machine.travel", travellers[-1]) if travellers else None
+    if (freeze := freezegun_freeze()) is not None:
+        return Travel("freeze_time", freeze)
+    travel = time_machine_travel()
+    return None if travel is None else Travel("time_machine.travel", travel)
 
 
 def _announced(move: Callable[..., Any]) -> Callable[..., Any]:
@@ -102,11 +100,17 @@ class FollowingClock(Clock):
     It never goes back (B-91).
     """
 
-    def __init__(self, mode: ClockMode = RUNNING, at: Timestamp | None = None, rate: float = 1.0) -> None:
+    def __init__(
+        self,
+        mode: ClockMode = RUNNING,
+        at: Timestamp | None = None,
+        rate: float = 1.0,
+        real_time: RealTime | None = None,
+    ) -> None:
         self._travel: Travel | None = None
         self._own_rate = rate
         self._furthest = 0.0
-        super().__init__(mode, at, rate)
+        super().__init__(mode, at, rate, real_time)
 
     def now(self) -> Timestamp:
         self._follow()
@@ -116,7 +120,7 @@ class FollowingClock(Clock):
 
     def wall(self) -> float:
         if self._travel is None:
-            return time.time()
+            return super().wall()
         instant = self._travel.instant
         self._furthest = max(self._furthest, instant)
         return instant

@@ -17,6 +17,7 @@ from emulator.core import calendar
 from emulator.core.jobs import Job
 from emulator.core.world import World
 from emulator.engine.clock import FROZEN, RUNNING, Clock
+from emulator.engine.real_time import RealTime
 from emulator.resources.registry import JOBS, REGISTRY
 
 OVERDUE = "invoice.payment_overdue"
@@ -191,21 +192,20 @@ def test_under_freezegun_a_running_clock_follows_the_frozen_time(running: Sandbo
 # -- the clock alone: running, frozen and at a rate, whatever real time does
 
 
-class RealTime:
-    """Stands for ``time.time``: Unix seconds that a test moves as it likes, also back."""
+class MovedTime(RealTime):
+    """Real time that a test moves as it likes, also back."""
 
     def __init__(self) -> None:
         self.seconds = datetime(2026, 1, 1, tzinfo=UTC).timestamp()
+        super().__init__()
 
-    def time(self) -> float:
+    def now(self) -> float:
         return self.seconds
 
 
 @pytest.fixture
-def real(monkeypatch: pytest.MonkeyPatch) -> RealTime:
-    real = RealTime()
-    monkeypatch.setattr("emulator.engine.clock.time", real)
-    return real
+def real() -> MovedTime:
+    return MovedTime()
 
 
 def stopped(clock: Clock, at: str = START) -> Clock:
@@ -222,9 +222,9 @@ def since_start(clock: Clock) -> float:
     return (calendar.parse(clock.now()) - calendar.parse(START)).total_seconds()
 
 
-def test_it_follows_real_time_at_its_rate_or_stands(real: RealTime) -> None:
+def test_it_follows_real_time_at_its_rate_or_stands(real: MovedTime) -> None:
     """A rate holds from the instant it was given; freezing takes the present instant or a later one."""
-    clock = Clock()
+    clock = Clock(real_time=real)
     real.seconds += 10.5
     assert since_start(clock) == 10.5
     clock.set("2026-01-01T00:00:03.000Z")
@@ -245,9 +245,9 @@ def test_it_follows_real_time_at_its_rate_or_stands(real: RealTime) -> None:
 
 
 @pytest.mark.parametrize(("step", "rate"), [(0.0011, 1), (0.0499, 0.5)])
-def test_nothing_is_lost_however_often_it_is_read(real: RealTime, step: float, rate: float) -> None:
+def test_nothing_is_lost_however_often_it_is_read(real: MovedTime, step: float, rate: float) -> None:
     """Fractions of a millisecond add up: after ten real seconds it is ten times the rate later."""
-    clock = gone_on(Clock(), rate)
+    clock = gone_on(Clock(real_time=real), rate)
     start = real.seconds
     for _ in range(round(10 / step)):
         real.seconds += step
@@ -267,23 +267,21 @@ MOVES = st.lists(
 @given(MOVES)
 def test_it_never_goes_back(moves: list[tuple[str, float]]) -> None:
     """Whatever happens to it and to real time, in any order."""
-    with pytest.MonkeyPatch.context() as patch:
-        real = RealTime()
-        patch.setattr("emulator.engine.clock.time", real)
-        clock = Clock()
-        seen = clock.now()
-        for move, amount in moves:
-            if move == "real":
-                real.seconds += amount
-            elif move == "set":
-                clock.set(calendar.plus(START, seconds=amount))
-            elif move == "freeze":
-                clock = stopped(clock, calendar.plus(START, seconds=amount))
-            elif move == "run":
-                clock = gone_on(clock, amount)
-            now = clock.now()
-            assert seen <= now <= calendar.END
-            seen = now
+    real = MovedTime()
+    clock = Clock(real_time=real)
+    seen = clock.now()
+    for move, amount in moves:
+        if move == "real":
+            real.seconds += amount
+        elif move == "set":
+            clock.set(calendar.plus(START, seconds=amount))
+        elif move == "freeze":
+            clock = stopped(clock, calendar.plus(START, seconds=amount))
+        elif move == "run":
+            clock = gone_on(clock, amount)
+        now = clock.now()
+        assert seen <= now <= calendar.END
+        seen = now
 
 
 # -- A job that fails in our own code is undone and reported, and the others run (control-api.md, B-91)
