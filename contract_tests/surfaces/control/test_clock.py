@@ -92,7 +92,7 @@ def test_it_is_answered_at_once_and_says_where_to_ask(sandbox: Sandbox) -> None:
 
 
 def test_stopped_it_ends_between_two_jobs_and_nothing_is_lost(busy: Sandbox, long: str) -> None:
-    """Each day until then has its invoice; what was due later is still to come."""
+    """B-92: each day until then has its invoice; what was due later is still to come."""
     stopped = stop(busy, long)
     assert stopped["status"] == "stopped"
     assert stopped == ask(busy, long) == stop(busy, long)
