@@ -26,6 +26,7 @@ from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
 from emulator.insight.explain import explanation
 from emulator.insight.names import LONGEST, describe, documented, find, get, schema_name, schemas
+from emulator.presentation import typed_text
 from emulator.presentation.languages.language import Language, language_of
 from emulator.resources import set_directly
 from emulator.resources.app.settings import settings
@@ -219,11 +220,15 @@ def field_name(kind: type[Record]) -> str:
 
 
 def contains(record: Record, text: str) -> bool:
-    """Return whether a text occurs in an object's JSON, whatever its case and Unicode form; of an id only where it starts."""
+    """Return whether a text occurs in an object's JSON, whatever its case and Unicode form; of an id only where it starts.
+
+    A phone or card number is found however it is written (B-35).
+    """
     sought, shown = folded(text), folded(encode(record).decode())
-    if sought not in shown:
-        return False
-    return sought in IDS.sub("", shown) or any(id.startswith(sought) for id in IDS.findall(shown))
+    if sought in shown and (sought in IDS.sub("", shown) or any(id.startswith(sought) for id in IDS.findall(shown))):
+        return True
+    number = typed_text.sought_number(text)
+    return number is not None and number in typed_text.compact(IDS.sub("", shown))
 
 
 # -- names: how people call an object, where its id says nothing to them
@@ -299,7 +304,8 @@ def _rank(text: str, id: str, name: str) -> int | None:
         return 0 if id == text else 1
     sought, known = folded(text), folded(name)
     if sought not in known:
-        return None
+        number = typed_text.sought_number(text)
+        return 4 if number is not None and number in typed_text.compact(known) else None
     if known.startswith(sought):
         return 2
     return 3 if f" {sought}" in known else 4

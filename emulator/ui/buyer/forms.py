@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from emulator.core.errors import ApiError
+from emulator.presentation import typed_text
 from emulator.presentation.languages.language import Language
 from emulator.resources.customers import payment_details
 from emulator.ui.buyer import render
@@ -90,7 +91,8 @@ def _method(payable: Payable, form: Form, errors: dict[str, str]) -> dict[str, A
         case "bank_card":
             return {"type": type, **_card(form, errors)}
         case "bank_transfer":
-            return {"type": type, "iban": _checked(form, "iban", bool, errors)}
+            iban = _checked(form, "iban", bool, errors)
+            return {"type": type, "iban": typed_text.number(iban)}
         case "paypal":
             return {"type": type, "email": _checked(form, "paypal_email", FORMATS["email"], errors)}
     _wrong("method", errors)
@@ -102,7 +104,9 @@ def _wrong(field: str, errors: dict[str, str]) -> None:
 
 
 def _text(form: Form, field: str) -> str:
-    return form.get(field, "").strip()
+    """Return a field as it was meant; a name keeps the marks and digits that are within it."""
+    read = typed_text.stripped if field == "name" else typed_text.plain
+    return read(form.get(field, ""))
 
 
 def _checked(form: Form, field: str, good: Callable[[str], bool], errors: dict[str, str]) -> str:
@@ -113,18 +117,17 @@ def _checked(form: Form, field: str, good: Callable[[str], bool], errors: dict[s
 
 
 def _phone(form: Form, errors: dict[str, str]) -> str:
-    text = re.sub(r"[\s().-]", "", _text(form, "phone"))
-    text = f"+{text[2:]}" if text.startswith("00") else text
+    text = typed_text.phone(form.get("phone", ""))
     if not FORMATS["e164"](text):
         _wrong("phone", errors)
     return text
 
 
 def _card(form: Form, errors: dict[str, str]) -> dict[str, Any]:
-    number = re.sub(r"[\s-]", "", _text(form, "number"))
+    number = typed_text.number(form.get("number", ""))
     if not re.fullmatch("[0-9]{12,19}", number) or not payment_details.is_card_number(number):
         errors["number"] = render.FIELD_ERRORS["number"] if _text(form, "number") else render.NO_CARD
-    expiry = re.fullmatch(r"(0?[1-9]|1[0-2])\s*[/.-]?\s*(?:20)?([0-9]{2})", _text(form, "expiry"))
+    expiry = re.fullmatch(r"(0?[1-9]|1[0-2])\s*[/.\u2010-\u2015-]?\s*(?:20)?([0-9]{2})", _text(form, "expiry"))
     if expiry is None:
         _wrong("expiry", errors)
     month, year = (int(expiry[1]), 2000 + int(expiry[2])) if expiry else (0, 0)

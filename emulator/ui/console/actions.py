@@ -16,6 +16,7 @@ from starlette.responses import Response
 
 from emulator.client.messages import ApiResponse
 from emulator.engine.reference_data import named_assumptions
+from emulator.presentation import typed_text
 from emulator.presentation.languages.language import Language
 from emulator.presentation.languages.wording import status_name
 from emulator.ui.base.plots import newest
@@ -99,7 +100,7 @@ async def step(request: ConsoleRequest, form: Mapping[str, str]) -> Notice:
     if taken is None:
         return Notice(False, request.language.gettext("This can no longer be done: the object has changed since."))
     body = taken["body"]
-    if (most := taken["amount"]) and (text := form.get("amount", "").strip()):
+    if (most := taken["amount"]) and (text := typed_text.plain(form.get("amount", ""))):
         amount = request.language.parse_amount(text, most["currency"])
         if amount is None:
             example = figure(most["most"], most["currency"], language=request.language)
@@ -260,7 +261,7 @@ _TARGET = re.compile(r"/(v1|_emulator)/(?!console)[\x21-\x7e]*")
 
 async def send(request: ConsoleRequest, form: Mapping[str, str]) -> Notice:
     """Send what the form says; the new request is shown next, if it is in the journal."""
-    method, target, text = (form.get(name, "").strip() for name in ("_method", "_path", "_body"))
+    method, target, text = (form.get(name, "") for name in ("_method", "_path", "_body"))
     if method not in METHODS or not _TARGET.fullmatch(target) or "#" in target:
         return Notice(False, request.language.gettext("A path starts with /v1/ or /_emulator/."))
     try:

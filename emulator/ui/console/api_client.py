@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from emulator.client import within
 from emulator.client.messages import ApiRequest, ApiResponse
 from emulator.core.limits import CONSOLE_FORM
+from emulator.presentation import typed_text
 from emulator.ui.base import pages as posted
 
 # -- the client
@@ -99,7 +100,7 @@ def body_of(form: Mapping[str, str]) -> Any:
     result: dict[str, Any] = {}
     for name, text in form.items():
         path, _, type = name.partition(":")
-        if name.startswith("_") or not (text.strip() or type in EMPTIED):
+        if name.startswith("_") or not (text or type in EMPTIED):
             continue
         value = _typed(path, type, text)
         if not path:
@@ -118,11 +119,9 @@ def _put(result: dict[str, Any], path: list[str], value: Any) -> None:
 
 def _typed(name: str, type: str, text: str) -> Any:
     try:
-        return TYPES[type](text.strip())
+        return TYPES[type](typed_text.plain(text) if type in NUMBERS else text)
     except (KeyError, ValueError, RecursionError):
-        raise ApiRequestError(
-            422, f"{name or type}: {text.strip()[:60]!r} cannot be read as {type or 'text'}."
-        ) from None
+        raise ApiRequestError(422, f"{name or type}: {text[:60]!r} cannot be read as {type or 'text'}.") from None
 
 
 def _number(text: str) -> int | float:
@@ -156,6 +155,9 @@ TYPES: Mapping[str, Callable[[str], Any]] = {
     "lines": lambda text: [line.strip() for line in text.splitlines() if line.strip()],
 }
 """How the text of a field is read, by the type in its name."""
+
+NUMBERS = ("number", "limit", "rate", "list")
+"""The types of fields whose digits may be of any script."""
 
 EMPTIED = ("limit", "rate", "text", "lines")
 """The types of fields that say something when they are empty: no limit, no text, no lines."""

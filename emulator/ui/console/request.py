@@ -10,6 +10,7 @@ from typing import Any
 from starlette.requests import Request
 
 from emulator.client.messages import ApiResponse
+from emulator.presentation import typed_text
 from emulator.resources.app.clients import DEFAULT_APP, NAME, Key
 from emulator.ui.base.pages import BrowserRequest, url
 from emulator.ui.console import labels
@@ -39,6 +40,7 @@ class ConsoleRequest(BrowserRequest):
 
     def __init__(self, http: Request, api: ApiClient) -> None:
         super().__init__(http)
+        self.query = {name: typed_text.stripped(text) for name, text in self.query.items()}
         self.base_url: str = context_of(http.scope).base_url
         self._api = api
 

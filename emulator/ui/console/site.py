@@ -21,6 +21,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from emulator.core.records import N_
 from emulator.document.profile import Profile
+from emulator.presentation import typed_text
 from emulator.resources.app.clients import Key
 from emulator.resources.payments import intent_operations
 from emulator.ui.base.pages import application, isolated, remember_language, url
@@ -101,7 +102,7 @@ async def phone(request: ConsoleRequest, answered: str | None = None, status: in
         "handset.html",
         status,
         request.language,
-        number=intent_operations.phone_number(request.http.path_params["number"]),
+        number=intent_operations.phone_number(_number(request)),
         prompts=prompts["data"],
         answered=PROMPT_ANSWERS.get(answered or request.query.get("answered", "")),
         merchant=(app["settings"]["merchant"] or {}).get("name") or app["name"],
@@ -113,8 +114,13 @@ async def phone(request: ConsoleRequest, answered: str | None = None, status: in
     )
 
 
+def _number(request: ConsoleRequest) -> str:
+    """Return the number in the address, which somebody may have typed (B-35)."""
+    return typed_text.phone(request.http.path_params["number"])
+
+
 def _path(request: ConsoleRequest, below: str = "") -> str:
-    return f"{PHONES}{quote(request.http.path_params['number'], safe='')}{below}"
+    return f"{PHONES}{quote(_number(request), safe='')}{below}"
 
 
 def _link(request: ConsoleRequest, below: str = "", **changes: str) -> str:
@@ -196,7 +202,7 @@ class Console:
 
     async def _search(self, request: ConsoleRequest) -> Response:
         """GET …/search: an id is redirected to its page."""
-        text = request.query.get("q", "").strip()
+        text = request.query.get("q", "")
         if ID.fullmatch(text):
             return RedirectResponse(page_of(request, text), 303)
         return await self._read(views.search, request)
@@ -228,7 +234,8 @@ class Console:
     # -- actions
 
     async def _do(self, request: ConsoleRequest) -> Response:
-        form = await api_client.read_form(request.http)
+        fields = await api_client.read_form(request.http)
+        form = {name: typed_text.stripped(text) for name, text in fields.items()}
         notice = await actions.act(request, request.http.path_params["action"], form)
         path = actions.back(notice.page or form.get("_back"))
         return RedirectResponse(f"{path}{'&' if urlsplit(path).query else '?'}notice={self._notices.add(notice)}", 303)

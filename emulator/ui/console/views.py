@@ -474,7 +474,7 @@ async def search(request: ConsoleRequest) -> TemplateAndValues:
 
     With ``names=1`` only the best, for the suggestions under the field.
     """
-    text, suggests = request.query.get("q", "").strip()[:200], "names" in request.query
+    text, suggests = request.query.get("q", "")[:200], "names" in request.query
     found = {}
     for kind in COLUMNS if text and not suggests else ():
         page = await request.get("objects", kind=kind, query=text, page_size=1)
