@@ -96,10 +96,10 @@ def changed(runtime: Runtime) -> ClockState:
 async def freeze(engine: Engine, runtime: Runtime, query: Body, body: Body) -> ClockState:
     """POST /clock/freeze: stop the clock now, or at a later instant after running what is due until then."""
     target = not_past(runtime, body["at"], "at") if "at" in body else None
-    # Stopped first: a running clock could pass the instant asked for.
-    await runtime.set_clock(FROZEN)
     if target:
-        await runtime.advances.run(lambda: Target(target))
+        await runtime.freeze_at(target)
+    else:
+        await runtime.set_clock(FROZEN)
     return changed(runtime)
 
 

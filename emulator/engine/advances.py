@@ -213,10 +213,9 @@ class Advances:
             job = runner.world.jobs.next()
             if job is None or job.due > to:
                 break
-            runner.advance_clock(job.due)
-            runner.run(job)
+            runner.run_at(job)
             advance.result.now = job.due
             await time_slice.pause_if_over()
-        runner.advance_clock(to)
+        runner.replace_clock(runner.clock.moved(to))
         runner.run_due()
         runner.scheduler.plan(runner)

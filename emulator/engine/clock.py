@@ -46,7 +46,9 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from contextlib import suppress
+from copy import copy
 from itertools import count
 from typing import Any, Final, Literal, Self, TypeVar
 
@@ -61,7 +63,7 @@ from emulator.core.world import World
 from emulator.engine.journal import Broker, Journal, restarted
 from emulator.engine.real_time import RealTime
 from emulator.engine.storage.serialization import WorldHeader
-from emulator.engine.storage.store import StorageError, WorldClosed, WorldPersistence
+from emulator.engine.storage.store import STORED, StorageError, WorldClosed, WorldPersistence
 
 logger = logging.getLogger("emulator")
 
@@ -160,6 +162,12 @@ class Clock:
         """Move to an instant; a past one leaves the clock where it is."""
         if to > self.now():
             self._run_from(to)
+
+    def moved(self, to: Timestamp) -> Self:
+        """Return a clock that goes on from an instant, or for a past one as this one does."""
+        clock = copy(self)
+        clock.set(to)
+        return clock
 
     def wall(self) -> float:
         """Return the real time (Unix time, seconds)."""
@@ -317,9 +325,9 @@ class UnitRunner:
         """Store a unit of work, then show it to all that follow the world. One that cannot be stored is undone."""
         if self.persistence and unit.changes:
             self.persistence.add(self.world, unit, self.clock.header(self.world))
-            self.scheduler.unsaved.discard(self)
-        elif self.persistence:
-            self.scheduler.unsaved.add(self)
+            self.scheduler.unsaved.pop(self, None)
+        else:
+            self.changed()
         if unit.changed_nothing:
             return
         if unit.cleared:  # said before what else happened in the unit
@@ -402,20 +410,36 @@ class UnitRunner:
 
     # -- what changes without a unit of work
 
-    def advance_clock(self, to: Timestamp) -> None:
-        self.clock.set(to)
-        self.changed()
+    def run_at(self, job: Job) -> None:
+        """Move the clock to a job, and run it. ``StorageError`` leaves all as it was."""
+        before = self.clock, self.world.now
+        self.clock = self.clock.moved(job.due)
+        try:
+            self.run(job)
+        except StorageError:
+            self.clock, self.world.now = before
+            raise
+
+    def replace_clock(self, clock: Clock) -> None:
+        """Go by another clock, once it is stored (B-103). ``StorageError`` leaves the present one."""
+        if self.persistence:
+            self.persistence.write(self.world, (), clock.header(self.world))
+            self.scheduler.unsaved.pop(self, None)
+        self.clock = clock
 
     def changed(self) -> None:
-        """Note that clock or counters changed without a unit of work, so that the next tick stores them."""
+        """Have the next tick store clock and counters, which changed and nobody relies on."""
         if self.persistence:
-            self.scheduler.unsaved.add(self)
+            self.scheduler.unsaved[self] = None
+
+    def note(self) -> Future[Any]:
+        """Store clock and counters, perhaps later; return the outcome. Raises ``StorageError``."""
+        return self.persistence.note(self.clock.header(self.world)) if self.persistence else STORED
 
     def flush(self) -> None:
-        """Store clock and counters if they moved without a unit of work. Raises ``StorageError``."""
-        if self.persistence and self in self.scheduler.unsaved:
-            self.persistence.write(self.world, (), self.clock.header(self.world))
-            self.scheduler.unsaved.discard(self)
+        """Store clock and counters if they are not. Raises ``StorageError``."""
+        if self in self.scheduler.unsaved:
+            self.replace_clock(self.clock)
 
     async def durable(self) -> None:
         """Wait until all that was done in the world is stored. Raises ``StorageError``."""
@@ -428,6 +452,9 @@ class UnitRunner:
 PATIENCE = 1.0
 """Seconds (real time) that a request waits for the jobs of its world; then it is served at the instant reached."""
 
+RETRY_SECONDS = 1.0
+"""Seconds (real time) until what nobody relies on is stored again, if that failed."""
+
 MAX_STALE = 64
 """The heap is rebuilt once it has twice as many entries as worlds are planned, and this many more."""
 
@@ -437,13 +464,15 @@ class Scheduler:
 
     A world is planned once at most: the heap may hold older entries of it, which are skipped. An entry says only when
     to look at a world, so one that is too early does no harm. ``pauses`` are shared by all long work (advances, too).
-    ``unsaved`` are the worlds whose clock or counters are to be stored at the next tick. ``_behind`` has the end of the
-    next slice of each world that is behind.
+    ``unsaved`` are the worlds whose clock or counters are not stored, each with the outcome of
+    storing them if that is under way. ``_behind`` has the end of the next slice of each world that
+    is behind.
     """
 
     def __init__(self) -> None:
         self.pauses: asyncio.Lock = asyncio.Lock()
-        self.unsaved: set[UnitRunner] = set()
+        self.unsaved: dict[UnitRunner, Future[Any] | None] = {}
+        self._store_after = 0.0
         self._heap: list[tuple[float, int, UnitRunner]] = []
         self._numbers = count()
         self._planned: dict[UnitRunner, float] = {}
@@ -467,17 +496,29 @@ class Scheduler:
             self._heap = [entry for entry in self._heap if entry[2] is not world]
             heapq.heapify(self._heap)
         self._end_slice(world)
-        self.unsaved.discard(world)
+        self.unsaved.pop(world, None)
 
     def store_unsaved(self) -> None:
         """Store clock and counters of the worlds where they changed. What cannot be stored is tried again."""
-        for world in [*self.unsaved]:
+        now = asyncio.get_running_loop().time()
+        if now < self._store_after:
+            return
+        for world, under_way in [*self.unsaved.items()]:
             try:
-                world.flush()
+                outcome = under_way or world.note()
             except WorldClosed:
-                self.unsaved.discard(world)
+                del self.unsaved[world]
+                continue
             except StorageError:  # the store has logged it, once
-                pass
+                self._store_after = now + RETRY_SECONDS
+                continue
+            if not outcome.done():
+                self.unsaved[world] = outcome
+            elif outcome.exception() is None:
+                del self.unsaved[world]
+            else:
+                self.unsaved[world] = None
+                self._store_after = now + RETRY_SECONDS
 
     def look(self) -> None:
         """Start on every world that has something due; visits no other."""

@@ -232,9 +232,10 @@ class Engine:
         """Put a new world in the place of a runtime's. Raises what ``build`` raises; then nothing is changed."""
         world, clock = await runtime.in_slices(self._build(Key.of(runtime.world), start))
         self._end(runtime)
+        replaced = [await runtime.history.replace(world, clock, "reset")]
         runtime.inbox = Inbox()
-        await runtime.history.replace(world, clock, "reset")
         runtime.journal.coverage = Coverage()
+        await let_go(replaced.pop(), self._scheduler.pauses)
 
     async def discard(self, key: Key) -> None:
         """Delete a key's world; the next use of the key opens a new one."""

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Generator, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Generator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import cached_property
 from inspect import isgenerator
 from typing import Any, TypeVar, cast
 
+from emulator.core.calendar import Timestamp
 from emulator.core.errors import ApiError
 from emulator.core.jobs import Job
 from emulator.core.slices import Slices
 from emulator.core.unit_of_work import Effect, HttpResult, UnitOfWork
 from emulator.core.world import Copying, World
-from emulator.engine.advances import Advances
+from emulator.engine.advances import Advances, Target
 from emulator.engine.clock import (
+    FROZEN,
     PATIENCE,
     Clock,
     ClockMode,
@@ -211,11 +213,32 @@ class Runtime(UnitRunner):
         except StorageError:  # reading goes on; what is to be stored next says why it cannot be
             pass
 
-    async def set_clock(self, mode: ClockMode, rate: float | None = None) -> None:
-        """Stop the clock, or run it on, from the instant this world has reached; what it was behind is not made up for."""
+    async def freeze_at(self, instant: Timestamp) -> None:
+        """Stop the clock at a later instant, once what is due until then has run.
+
+        It is stopped first, as a running clock could pass the instant, and stored with each step of
+        the advance: if that fails before its first step, the clock runs on.
+        """
         await self.catch_up(MOMENT)
-        self.clock = self.clock.another(self.now(), mode, rate)
-        self.changed()
+        former = self.clock
+        self.clock = stopped = former.another(self.now(), FROZEN)
+        try:
+            await self.advances.run(lambda: Target(instant))
+            if self.clock is stopped:  # a reset may have stopped the advance before its first step
+                self.replace_clock(stopped)
+        except ApiError:
+            if self.clock is stopped:
+                self.clock = former
+                self.scheduler.plan(self)
+            raise
+
+    async def set_clock(self, mode: ClockMode, rate: float | None = None) -> None:
+        """Stop the clock, or run it on, from the instant this world has reached; what it was behind is not made up for.
+
+        Raises ``StorageError``, and then goes by the clock that it had.
+        """
+        await self.catch_up(MOMENT)
+        self.replace_clock(self.clock.another(self.now(), mode, rate))
         self.scheduler.plan(self)
 
     # -- the end
@@ -336,49 +359,56 @@ class History:
         await runtime.in_slices(_indexed(world, runtime.world))
         clock = runtime.clock.another(snapshot.head.now, snapshot.head.mode, snapshot.head.rate)
         world.now = clock.reached(world)
-        await self.replace(world, clock, "restore")
+        await let_go(await self.replace(world, clock, "restore"), runtime.scheduler.pauses)
 
-    async def replace(self, world: World, clock: Clock, cause: str) -> None:
-        """Put an unrelated world in the place of this one; it has no history. ``StorageError`` leaves the present one."""
+    async def replace(self, world: World, clock: Clock, cause: str) -> World:
+        """Put an unrelated world in the place of this one, which is returned; it has no history.
+
+        ``StorageError`` leaves the present one.
+        """
         runtime = self._runtime
-        async with self.changing:
-            edition = await self._prepared(WorldSnapshot(world, clock.header(world)))
+        present = WorldSnapshot(world, clock.header(world))
+        async with self.changing, self._prepared(present) as edition:
             await self._cancel()
             try:
                 if runtime.persistence and edition:
                     runtime.persistence.put(WORLD, edition, clock.header(world))
-                replaced = [runtime.world]
-                runtime.world = world
+                replaced, runtime.world = runtime.world, world
                 runtime.journal.clear()
                 self._restarted(clock, cause)
+                return replaced
             finally:
                 runtime.outbox.resume()
-        await let_go(replaced.pop(), runtime.scheduler.pauses)
 
     async def store(self) -> None:
         """Store the world for the first time. Raises ``StorageError``."""
         now = WorldSnapshot(self._runtime.world, self._runtime.clock.header(self._runtime.world))
         if self._runtime.persistence:
-            self._runtime.persistence.put(WORLD, await self._prepared(now), now.head)
+            async with self._prepared(now) as edition:
+                self._runtime.persistence.put(WORLD, edition, now.head)
 
     async def store_snapshot(self, name: str, snapshot: WorldSnapshot | None) -> None:
         """Store a snapshot under a name, as the newest one; None deletes the one that there is. Raises ``StorageError``."""
         if self._runtime.persistence:
-            edition = snapshot and await self._prepared(snapshot)
-            self._runtime.persistence.put(name, edition, snapshot and snapshot.head)
+            async with self._prepared(snapshot) as edition:
+                self._runtime.persistence.put(name, edition, snapshot and snapshot.head)
         replaced = [self.snapshots.pop(name).world] if name in self.snapshots else []
         if snapshot is not None:
             self.snapshots[name] = snapshot
         if replaced:
             await let_go(replaced.pop(), self._runtime.scheduler.pauses)
 
-    async def _prepared(self, snapshot: WorldSnapshot) -> Edition | None:
-        """Store all of a world but what is stored as it is put in its place. Without a store: None."""
+    @asynccontextmanager
+    async def _prepared(self, snapshot: WorldSnapshot | None) -> AsyncIterator[Edition | None]:
+        """Store all of a world but what is stored as it is put in its place; None without either."""
         runtime = self._runtime
-        if runtime.persistence is None:
-            return None
+        if runtime.persistence is None or snapshot is None:
+            yield None
+            return
         pause = TimeSlice(runtime.scheduler.pauses).pause_if_over
-        return await runtime.persistence.prepare(await runtime.in_slices(saved(snapshot)), pause)
+        stored = await runtime.in_slices(saved(snapshot))
+        async with runtime.persistence.prepared(stored, pause) as edition:
+            yield edition
 
     async def _cancel(self) -> None:
         await self._runtime.advances.close()

@@ -23,7 +23,7 @@ from emulator.engine.storage.serialization import (
     StoredWorld,
     WorldHeader,
 )
-from emulator.engine.storage.store import WORLD, Edition, Loaded, Pause, Store
+from emulator.engine.storage.store import WORLD, Edition, Loaded, Pause, Store, Writer
 from emulator.resources.app.clients import Key
 
 FORMAT = 3
@@ -107,10 +107,6 @@ class DatabaseStore(Store):
         """Return the rows found; the event loop waits for no other process. Raises :class:`Away`, too."""
         return self.query(lambda connection: list(connection.execute(statement, values)))
 
-    @abstractmethod
-    def execute(self, key: Key, statements: list[Statement]) -> None:
-        """Have the statements of one change of a world carried out, all of them or none."""
-
     def stored(self) -> list[Key]:
         return self.query(keys)
 
@@ -120,6 +116,15 @@ class DatabaseStore(Store):
     async def read(self, key: Key, pause: Pause) -> Loaded:
         return await load(key, self.ask, pause)
 
+
+class DatabaseWriter(Writer):
+    dead: list[int]
+    """Editions that count no more."""
+
+    @abstractmethod
+    def execute(self, statements: list[Statement]) -> None:
+        """Have the statements of one change of a world carried out, all of them or none."""
+
     def write(self, key: Key, edition: int, rows: Iterable[RowChange], head: WorldHeader) -> None:
         gone, put = [], []
         for kind, number, record in rows:
@@ -127,15 +132,15 @@ class DatabaseStore(Store):
                 gone.append((edition, kind, number))
             else:
                 put.append((edition, kind, number, _json(record)))
-        world = Statement(PUT_WORLD, [(str(key), edition, _json(head))])
-        self.execute(key, [Statement(REMOVE_RECORD, gone), Statement(PUT_RECORD, put), world])
+        changes = [Statement(REMOVE_RECORD, gone), Statement(PUT_RECORD, put)]
+        self.execute([*changes, put_head(key, edition, head)])
 
     def store_part(self, key: Key, edition: Edition) -> bool:
         part = [*islice(edition.rows, ROWS)]
         if is_last := len(part) < ROWS:
             edition.rows = iter(part)
         else:
-            self.execute(key, [_put_records(edition.number, part)])
+            self.execute([_put_records(edition.number, part)])
         return not is_last
 
     def put(self, key: Key, name: str, edition: Edition | None, head: WorldHeader | None) -> None:
@@ -144,13 +149,17 @@ class DatabaseStore(Store):
             text, place = (PUT_WORLD, (str(key),)) if name == WORLD else (ADD_SNAPSHOT, (str(key), name))
             statements.append(_put_records(edition.number, edition.rows))
             statements.append(Statement(text, [(*place, edition.number, _json(head))]))
-        self.execute(key, statements)
+        self.execute(statements)
 
     def remove(self, key: Key) -> None:
-        self.execute(key, [Statement(text, [(str(key),)]) for text in (REMOVE_SNAPSHOTS, REMOVE_WORLD)])
+        self.execute([Statement(text, [(str(key),)]) for text in (REMOVE_SNAPSHOTS, REMOVE_WORLD)])
 
     def free(self, editions: Iterable[int]) -> None:
         self.dead.extend(editions)
+
+
+def put_head(key: Key, edition: int, head: WorldHeader) -> Statement:
+    return Statement(PUT_WORLD, [(str(key), edition, _json(head))])
 
 
 def _put_records(edition: int, rows: Iterable[RowChange]) -> Statement:

@@ -16,7 +16,14 @@ from concurrent.futures import Future
 from typing import Any
 
 from emulator.engine.storage import database_tables, state_file
-from emulator.engine.storage.database_tables import DatabaseStore, Readable, Statement, T
+from emulator.engine.storage.database_tables import (
+    DatabaseStore,
+    DatabaseWriter,
+    Readable,
+    Statement,
+    T,
+    put_head,
+)
 from emulator.engine.storage.postgres_session import (
     ENDED,
     LOOK,
@@ -28,7 +35,15 @@ from emulator.engine.storage.postgres_session import (
     describe,
     now,
 )
-from emulator.engine.storage.store import Away, CorruptStore, Unknown, WorldPersistence
+from emulator.engine.storage.serialization import WorldHeader
+from emulator.engine.storage.store import (
+    WORLD,
+    Away,
+    CorruptStore,
+    Unknown,
+    WorldClosed,
+    WorldPersistence,
+)
 from emulator.resources.app.clients import Key
 
 logger = logging.getLogger("emulator")
@@ -48,7 +63,6 @@ class PostgresStore(DatabaseStore):
     def __init__(self, url: str) -> None:
         self._place = address(url)
         self.name = self._place.name
-        self.pending: dict[Key, Future[Any]] = {}
         self._tidied: Future[Any] | None = None
         # The session's thread waits for the event loop at each answer, by default 5 ms.
         sys.setswitchinterval(0.0005)
@@ -87,7 +101,7 @@ class PostgresStore(DatabaseStore):
             self._session = Session(self._place)
 
     def persistence(self, key: Key) -> WorldPersistence:
-        return _SessionPersistence(self, key, self._session)
+        return _SessionPersistence(_SessionWriter(self.name, self._session), key)
 
     # -- reading and changing
 
@@ -115,14 +129,6 @@ class PostgresStore(DatabaseStore):
         except Exception as error:
             raise CorruptStore(f"{self.name}: {describe(error)}") from None
 
-    def execute(self, key: Key, statements: list[Statement]) -> None:
-        if not self._session.is_fresh:
-            raise self.unknown(self._session)
-        task = Task([each for each in statements if each.rows])
-        outcome = self._session.put(task)
-        if task.is_vital:
-            self.pending[key] = outcome
-
     @property
     def dead(self) -> list[int]:  # type: ignore[override]  # those that this process knows of by its present session
         return self._session.dead
@@ -133,10 +139,6 @@ class PostgresStore(DatabaseStore):
 
     def _remove_some(self, connection: Readable) -> None:
         database_tables.remove_some(connection, self.dead, "ctid")
-
-    def unknown(self, session: Session) -> Unknown:
-        """Return the error for who relied on a session."""
-        return Unknown(f"{self.name}: {describe(session.ended.exception()) if session.ended.done() else SILENT}")
 
     def wait(self) -> None:
         self.query(lambda connection: None)
@@ -159,26 +161,59 @@ async def _done(future: Future[Any]) -> None:
     await asyncio.wait([waiting])
 
 
+class _SessionWriter(DatabaseWriter):
+    """Puts changes of a world in the queue of a session. ``last``: the outcome of the last one."""
+
+    def __init__(self, name: str, session: Session) -> None:
+        self.name = name
+        self.session = session
+        self.last: Future[Any] | None = None
+
+    @property
+    def dead(self) -> list[int]:  # type: ignore[override]  # those that the session knows of
+        return self.session.dead
+
+    def execute(self, statements: list[Statement]) -> None:
+        self.last = self.put_task(Task([each for each in statements if each.rows]))
+
+    def put_task(self, task: Task) -> Future[Any]:
+        if not self.session.is_fresh:
+            raise self.unknown()
+        return self.session.put(task)
+
+    def unknown(self) -> Unknown:
+        """Return the error for who relied on the session."""
+        ended = self.session.ended
+        return Unknown(f"{self.name}: {describe(ended.exception()) if ended.done() else SILENT}")
+
+
 class _SessionPersistence(WorldPersistence):
     """The persistence of one world in one session; a world that is opened again has that of the later session."""
 
-    def __init__(self, store: PostgresStore, key: Key, session: Session) -> None:
-        super().__init__(store, key)
-        self._database = store
-        self._session = session
+    _writer: _SessionWriter
+
+    def __init__(self, writer: _SessionWriter, key: Key) -> None:
+        super().__init__(writer, key)
 
     def require(self) -> None:
-        if not self._session.is_fresh:
-            raise Away(self._database.name)
+        if not self._writer.session.is_fresh:
+            raise Away(self._writer.name)
+
+    def note(self, head: WorldHeader) -> Future[Any]:
+        if self._ended:
+            raise WorldClosed(self._key)
+        statements = [put_head(self._key, self.editions[WORLD], head)]
+        return self._writer.put_task(Task(statements, is_vital=False))
 
     async def wait(self) -> None:
-        pending, session = self._database.pending.get(self._key), self._session
-        if pending is not None and not pending.done():
-            await _done(pending)
+        last, session = self._writer.last, self._writer.session
+        if last is not None:
+            await _done(last)
         while not session.is_fresh and not session.ended.done():
             await asyncio.sleep(LOOK)
+        # A change that could not be stored has ended the session, and so has one before it.
         if session.ended.done():
-            raise self._database.unknown(session)
+            raise self._writer.unknown()
 
 
 def _vacuum(connection: Readable) -> None:

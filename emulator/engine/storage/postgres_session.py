@@ -7,6 +7,7 @@ database alone, once woken it can write nothing more, and it knows how old its l
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import socket
@@ -27,6 +28,8 @@ from emulator.engine.storage.database_tables import DAMAGE, PUT_RECORD, PUT_WORL
 from emulator.engine.storage.serialization import Content
 from emulator.engine.storage.store import CorruptStore
 from emulator.resources.app.clients import Key
+
+logger = logging.getLogger("emulator")
 
 PATIENCE = 5.0
 """Seconds that the database has to answer, or the session is given up."""
@@ -212,15 +215,16 @@ def describe(error: BaseException | None) -> str:
 
 
 class Task(NamedTuple):
-    """Statements to be stored, or else something to be read."""
+    """Statements to be stored, or else something to be read.
+
+    If it is ``is_vital`` and the database rejects it, that ends the session, because worlds in
+    memory have what was to be stored. The outcome of any other is for whoever put it, who may try
+    again.
+    """
 
     statements: Sequence[Statement] = ()
     read: Callable[[DatabaseSession], Any] | None = None
-
-    @property
-    def is_vital(self) -> bool:
-        """Whether anybody relies on it. Clock and counters alone are stored with the next change, too."""
-        return self.read is not None or any(statement.text != PUT_WORLD for statement in self.statements)
+    is_vital: bool = True
 
 
 class Session(threading.Thread):
@@ -237,6 +241,7 @@ class Session(threading.Thread):
         self._connection: DatabaseSession | None = None
         self._tasks: deque[tuple[Task | None, Future[Any]]] = deque()
         self._changed = threading.Condition()
+        self._failing = False
         self.tried: Future[bool] = Future()
         self.held: Future[list[Key]] = Future()
         self.dead: list[int] = []
@@ -314,6 +319,12 @@ class Session(threading.Thread):
             if not self.tried.done():
                 self.tried.set_result(True)
 
+    def _log(self, failure: Exception) -> None:
+        """Log why something is to be tried again, once until something is stored."""
+        if not self._failing:
+            logger.error("%s: %s", self._place.name, describe(failure))
+        self._failing = True
+
     def _work(self, connection: DatabaseSession) -> bool:
         """Do what comes next: all changes that wait, in one transaction; or read something; or say a word."""
         with self._changed:
@@ -329,11 +340,16 @@ class Session(threading.Thread):
         try:
             result = _carry_out(connection, [task for task in tasks if task])
         except DAMAGE as damage:
+            if any(task and task.statements and task.is_vital for task in tasks):
+                raise
             failure = damage
         except psycopg.Error as error:
             if connection.raw.closed or not tasks or any(task and task.is_vital for task in tasks):
                 raise
             failure = error
+            self._log(error)
+        else:
+            self._failing = self._failing and not changes
         with self._changed:
             if self.ended.done():
                 return False

@@ -17,9 +17,15 @@ from pathlib import Path
 from urllib.parse import quote
 
 from emulator.engine.storage import database_tables, serialization, state_file
-from emulator.engine.storage.database_tables import DatabaseStore, Readable, Statement, T
+from emulator.engine.storage.database_tables import (
+    DatabaseStore,
+    DatabaseWriter,
+    Readable,
+    Statement,
+    T,
+)
 from emulator.engine.storage.serialization import Content
-from emulator.engine.storage.store import CorruptStore, StorageError
+from emulator.engine.storage.store import CorruptStore, StorageError, WorldPersistence
 from emulator.resources.app.clients import Key
 
 logger = logging.getLogger("emulator")
@@ -34,7 +40,7 @@ SETTINGS = (
 )
 
 
-class SqliteStore(DatabaseStore):
+class SqliteStore(DatabaseStore, DatabaseWriter):
     def __init__(self, path: Path) -> None:
         self._path, self.name = path, str(path)
         self._file = state_file.checked(path)
@@ -65,7 +71,10 @@ class SqliteStore(DatabaseStore):
             except sqlite3.Error as error:
                 raise self._failure(f"{self.name}: {describe(error)}") from None
 
-    def execute(self, key: Key, statements: list[Statement]) -> None:
+    def persistence(self, key: Key) -> WorldPersistence:
+        return WorldPersistence(self, key)
+
+    def execute(self, statements: list[Statement]) -> None:
         if (why := self.unsaved()) is not None:
             raise self._failure(why)
         try:

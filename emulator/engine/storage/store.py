@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import secrets
 from abc import abstractmethod
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -82,8 +84,35 @@ class Edition:
     number: int = field(default_factory=lambda: secrets.randbits(53))
 
 
+class Writer(Protocol):
+    """Takes each change of a world as a whole, or raises ``StorageError`` and takes nothing."""
+
+    @abstractmethod
+    def write(self, key: Key, edition: int, rows: Iterable[RowChange], head: WorldHeader) -> None:
+        """Store what changed in a world."""
+
+    def store_part(self, key: Key, edition: Edition) -> bool:
+        """Store some rows of an edition that is not put yet; False if all that are left go with it."""
+        return False
+
+    @abstractmethod
+    def put(self, key: Key, name: str, edition: Edition | None, head: WorldHeader | None) -> None:
+        """Put an edition, with its rows that are left, in the place of the world or snapshot of this name.
+
+        A snapshot is the newest then; None deletes the one that there is.
+        """
+
+    @abstractmethod
+    def remove(self, key: Key) -> None:
+        """Delete a world and its snapshots."""
+
+    def free(self, editions: Iterable[int]) -> None:
+        """Note that editions count no more: :meth:`Store.tidy` removes their records."""
+        return
+
+
 class Store(Protocol):
-    """Stores worlds. Every change is stored as a whole, or raises :class:`StorageError` and nothing of it is stored.
+    """Stores worlds.
 
     What only a database on another process needs has the form here that it has for a file: everything is at hand, and
     each change is stored at once.
@@ -111,36 +140,13 @@ class Store(Protocol):
         """Call ``opened`` with the stored worlds each time this process has got the store, and ``lost`` when it is gone."""
         return
 
-    @abstractmethod
-    def write(self, key: Key, edition: int, rows: Iterable[RowChange], head: WorldHeader) -> None:
-        """Store what changed in a world."""
-
-    def store_part(self, key: Key, edition: Edition) -> bool:
-        """Store some rows of an edition that is not put yet; False if all that are left go with it."""
-        return False
-
-    @abstractmethod
-    def put(self, key: Key, name: str, edition: Edition | None, head: WorldHeader | None) -> None:
-        """Put an edition, with its rows that are left, in the place of the world or snapshot of this name.
-
-        A snapshot is the newest then; None deletes the one that there is.
-        """
-
-    @abstractmethod
-    def remove(self, key: Key) -> None:
-        """Delete a world and its snapshots."""
-
-    def free(self, editions: Iterable[int]) -> None:
-        """Note that editions count no more: :meth:`tidy` removes their records."""
-        return
-
     def tidy(self) -> None:
         """Remove some records that count no more; called twenty times a second."""
         return
 
+    @abstractmethod
     def persistence(self, key: Key) -> WorldPersistence:
         """Return the persistence of the world of a key, which is opened now."""
-        return WorldPersistence(self, key)
 
     def wait(self) -> None:
         """Wait until all changes are stored; only for those who have no event loop. Raises :class:`CorruptStore`."""
@@ -159,15 +165,21 @@ class Store(Protocol):
         """Write pending changes and release everything."""
 
 
+STORED: Future[None] = Future()
+"""The outcome of what is stored already."""
+
+STORED.set_result(None)
+
+
 class WorldPersistence:
-    """One world in a store, from its opening to its end: here in a store that stores each change at once.
+    """One world in a store, from its opening to its end: here with a writer that stores each change at once.
 
     Every method raises ``StorageError``, and then has stored nothing.
     """
 
-    def __init__(self, store: Store, key: Key) -> None:
+    def __init__(self, writer: Writer, key: Key) -> None:
         self.editions: dict[str, int] = {}
-        self._store = store
+        self._writer = writer
         self._key = key
         self._ended = False
 
@@ -190,33 +202,43 @@ class WorldPersistence:
             raise
 
     def write(self, world: World, changes: Iterable[Change], head: WorldHeader) -> None:
+        """Store changes that somebody relies on: what is answered waits for them (B-103)."""
         rows = serialization.row_changes(world, changes)
-        self._open_store.write(self._key, self.editions[WORLD], rows, head)
+        self._open_writer.write(self._key, self.editions[WORLD], rows, head)
 
-    async def prepare(self, saved: StoredWorld, pause: Pause) -> Edition:
-        """Store what is needed to put another world, or a snapshot, at once."""
+    def note(self, head: WorldHeader) -> Future[Any]:
+        """Store clock and counters that nobody relies on, now or later, and return the outcome."""
+        self._open_writer.write(self._key, self.editions[WORLD], (), head)
+        return STORED
+
+    @asynccontextmanager
+    async def prepared(self, saved: StoredWorld, pause: Pause) -> AsyncIterator[Edition]:
+        """Store what is needed to put another world, or a snapshot, at once while the context lasts.
+
+        What is not put by then counts no more.
+        """
         edition = Edition(serialization.rows_of(saved))
         try:
-            while self._open_store.store_part(self._key, edition):
+            while self._open_writer.store_part(self._key, edition):
                 await self.wait()
                 await pause()
-        except BaseException:
-            self._store.free([edition.number])
-            raise
-        return edition
+            yield edition
+        finally:
+            if edition.number not in self.editions.values():
+                self._writer.free([edition.number])
 
     def put(self, name: str, edition: Edition | None, head: WorldHeader | None) -> None:
         """Store another world, or a snapshot, in place of that of the name; None deletes a snapshot."""
-        self._open_store.put(self._key, name, edition, head)
+        self._open_writer.put(self._key, name, edition, head)
         former = self.editions.pop(name, None)
-        self._store.free([] if former is None else [former])
+        self._writer.free([] if former is None else [former])
         if edition is not None:
             self.editions[name] = edition.number
 
     def remove(self) -> None:
         """Delete the world and its snapshots, and store nothing more."""
-        self._open_store.remove(self._key)
-        self._store.free(self.editions.values())
+        self._open_writer.remove(self._key)
+        self._writer.free(self.editions.values())
         self.end()
 
     def end(self) -> None:
@@ -224,7 +246,7 @@ class WorldPersistence:
         self._ended = True
 
     @property
-    def _open_store(self) -> Store:
+    def _open_writer(self) -> Writer:
         if self._ended:
             raise WorldClosed(self._key)
-        return self._store
+        return self._writer

@@ -28,7 +28,17 @@ from tinydb.table import Document, Table
 
 from emulator.engine.storage import serialization, state_file
 from emulator.engine.storage.serialization import Content, RowChange, StoredWorld, WorldHeader
-from emulator.engine.storage.store import NOTHING, WORLD, CorruptStore, Edition, Loaded, StorageError, Store
+from emulator.engine.storage.store import (
+    NOTHING,
+    WORLD,
+    CorruptStore,
+    Edition,
+    Loaded,
+    StorageError,
+    Store,
+    WorldPersistence,
+    Writer,
+)
 from emulator.resources.app.clients import Key
 
 # -- the file
@@ -151,7 +161,7 @@ class TableChange(NamedTuple):
     row: Any = None
 
 
-class TinyDBStore(Store):
+class TinyDBStore(Store, Writer):
     """Worlds in one file. It rejects changes while the file cannot be written; those of the last second may be lost."""
 
     def __init__(self, path: Path) -> None:
@@ -197,6 +207,9 @@ class TinyDBStore(Store):
                 {row["name"]: serialization.only_world(row["tables"]) for row in snapshots},
                 {WORLD: 0},  # no number is needed: its tables have its key in their names
             )
+
+    def persistence(self, key: Key) -> WorldPersistence:
+        return WorldPersistence(self, key)
 
     def write(self, key: Key, edition: int, rows: Iterable[RowChange], head: WorldHeader) -> None:
         with self._changing() as waiting:

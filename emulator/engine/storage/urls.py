@@ -109,9 +109,11 @@ def convert(source: str, target: str) -> list[CheckedWorld]:
         if store.stored():
             raise CorruptStore(f"{target}: holds worlds already; convert into an empty store")
         for saved in found.worlds.values():
-            store.put(saved.key, WORLD, Edition(serialization.rows_of(saved)), saved.head)
+            edition = Edition(serialization.rows_of(saved))
+            store.persistence(saved.key).put(WORLD, edition, saved.head)
         for (key, name), saved in found.snapshots.items():
-            store.put(key, name, Edition(serialization.rows_of(saved)), saved.head)
+            edition = Edition(serialization.rows_of(saved))
+            store.persistence(key).put(name, edition, saved.head)
         store.wait()
     return findings
 

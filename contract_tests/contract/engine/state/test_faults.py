@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import random
@@ -25,13 +26,16 @@ from contract_tests.contract.engine.state.conftest import Serve
 from contract_tests.simulator.crashes import rounds
 from contract_tests.simulator.crashes.rounds import HEADERS
 from contract_tests.support.client import http_client
-from contract_tests.support.sandbox import RunningServer, Sandbox
+from contract_tests.support.sandbox import START, RunningServer, Sandbox
 from contract_tests.support.servers import ServerProcess
 from emulator.cli.main import cli
 from emulator.engine.storage import urls
+from emulator.engine.storage.serialization import StoredWorld, WorldHeader
+from emulator.engine.storage.sqlite import SqliteStore
 from emulator.engine.storage.store import CorruptStore, StorageError
 from emulator.engine.storage.tinydb_store import AtomicStorage
 from emulator.engine.storage.urls import open_store
+from emulator.resources.app.clients import Key
 from emulator.server.sandbox import Options
 from emulator.server.sandbox import Sandbox as Parts
 
@@ -211,6 +215,108 @@ def test_a_file_that_is_no_longer_there_takes_no_changes(serve: Serve, place: st
         sandbox = serve(place)
         file.with_name(f"{file.name}.lock").unlink()  # another process may have the file by then
         assert f"{file.name}.lock was deleted or replaced" in creating(sandbox, until=500).json()["message"]
+
+
+HEAD = WorldHeader(now=START, mode="frozen", rate=1, counters={})
+
+
+def test_parts_of_what_is_never_put_are_removed(tmp_path: Path) -> None:
+    """Of a restore, a reset or a snapshot that was canceled or could not be stored."""
+    key = Key("lasting", livemode=False)
+    rows = [(number, {"id": f"cus_{number}"}) for number in range(600)]
+
+    async def pause() -> None:
+        raise asyncio.CancelledError
+
+    async def prepare() -> None:
+        stored = StoredWorld(key, HEAD, {"customer": rows})
+        async with store.persistence(key).prepared(stored, pause):
+            pass
+
+    with closing(SqliteStore(tmp_path / "worlds.db")) as store:
+        with pytest.raises(asyncio.CancelledError):
+            asyncio.run(prepare())
+        records = "SELECT count(*) FROM emulator_records"
+        assert store.query(lambda connection: [*connection.execute(records)]) != [(0,)]
+        while store.dead:
+            store.tidy()
+        assert store.query(lambda connection: [*connection.execute(records)]) == [(0,)]
+
+
+SUBSCRIPTION = {"unit_amount": 500, "interval": "day", "currency": "XAF"}
+
+CHANGES = {
+    "advance": ("POST", "/clock/advance", {"by": "1h"}),
+    "advance past a job": ("POST", "/clock/advance", {"by": "3d"}),
+    "advance to an event": ("POST", "/clock/advance", {"until_event": "invoice.paid"}),
+    "freeze": ("POST", "/clock/freeze", {}),
+    "freeze later": ("POST", "/clock/freeze", {"at": "2030-01-01T00:00:00Z"}),
+    "run": ("POST", "/clock/run", {"rate": 60}),
+    "settings": ("PATCH", "/app", {"settings": {"unknown_fields": "ignore"}}),
+    "fault": ("POST", "/faults", {"match": {}, "then": {"status": 500}}),
+    "outcome": ("POST", "/outcomes", {"operation": "delivery", "result": "failed"}),
+    "trigger": ("POST", "/trigger", {"event": "customer.created"}),
+    "save": ("POST", "/snapshots", {"name": "b"}),
+    "save again": ("POST", "/snapshots", {"name": "a"}),
+    "restore": ("POST", "/snapshots/a/restore", None),
+    "delete a snapshot": ("DELETE", "/snapshots/a", None),
+    "rewind": ("POST", "/rewind", {"steps": 1}),
+    "reset": ("POST", "/reset", {}),
+}
+"""Operations of the control API that change a world."""
+
+SHOWN = ("/app", "/faults", "/outcomes", "/events", "/snapshots", "/schedule", "/inbox/shop")
+"""What they change, and what the server remembers beside."""
+
+
+def test_a_change_that_cannot_be_stored_is_not_seen(serve: Serve, place: str) -> None:
+    """Each is answered with an error, and then all is as it was, the clock too (B-103)."""
+    file = Path(place.partition(":")[2])
+    needed = file if place.startswith("sqlite") else file.with_name(f"{file.name}.lock")
+    sandbox = serve(place)
+    sandbox.api.post("/subscriptions/", {"customer": sandbox.customer()["id"], **SUBSCRIPTION})
+    sandbox.control.post("/snapshots", {"name": "a"})
+    sandbox.customer()
+    httpx.post(f"{sandbox.url}/_emulator/inbox/shop?app=lasting", json={})
+
+    def shown() -> list[Any]:
+        clock = sandbox.control.get("/clock")
+        return [clock["now"], clock["mode"], *(sandbox.control.get(path) for path in SHOWN)]
+
+    def asked(name: str) -> tuple[int, str | None]:
+        method, path, body = changes[name]
+        response = sandbox.control.http.request(method, path, json=body)
+        return response.status_code, response.json().get("code")
+
+    imported = ("PUT", "/snapshots/c", sandbox.control.get("/snapshots/a"))
+    before, changes = shown(), {**CHANGES, "import": imported}
+    away = needed.rename(needed.with_name("away"))
+    for name in changes:
+        assert (name, *asked(name)) == (name, 500, "DATABASE_ERROR")
+        assert (name, shown()) == (name, before)
+    away.rename(needed)
+    creating(sandbox, until=201)
+    sandbox.control.post("/clock/run", {"rate": 0.001})
+    needed.rename(away)
+    for name in ("freeze", "freeze later", "run"):
+        assert (name, *asked(name)) == (name, 500, "DATABASE_ERROR")
+        clock = sandbox.control.get("/clock")
+        assert (name, clock["mode"], clock["rate"]) == (name, "running", 0.001)
+
+
+@pytest.mark.long
+def test_a_change_of_the_clock_is_stored_before_it_is_answered(tmp_path: Path) -> None:
+    """However soon the server is killed then."""
+    with process(f"sqlite:{tmp_path}/worlds.db") as (emulator, make, _):
+        make(0)
+        clock = f"{emulator.url}/_emulator/clock"
+        for path, body in (("/advance", {"by": "1h"}), ("/run", {"rate": 0.001}), ("/freeze", {})):
+            answer = httpx.post(clock + path, json=body, headers=HEADERS).raise_for_status().json()
+            emulator.kill()
+            emulator.start()
+            now = httpx.get(clock, headers=HEADERS).json()
+            assert now["now"] >= answer["now"]
+            assert now["mode"] == ("running" if path == "/run" else "frozen")
 
 
 @contextmanager

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import socket
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from itertools import count
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import psycopg
@@ -221,12 +225,12 @@ FAILS = "RAISE EXCEPTION 'no room' USING DETAIL = NEW.data"
 
 
 @contextmanager
-def whenever_a_record_is_stored(place: str, statement: str) -> Iterator[None]:
+def whenever_a_record_is_stored(place: str, statement: str, table: str = "emulator_records") -> Iterator[None]:
     """While the context lasts, the database runs a statement of PL/pgSQL with each record."""
     with administrator(place) as connection:
         body = f"AS $$BEGIN {statement}; RETURN NEW; END$$"
         connection.execute(f"CREATE FUNCTION spoil() RETURNS trigger LANGUAGE plpgsql {body}")
-        each = "BEFORE INSERT ON worlds_1.emulator_records FOR EACH ROW"
+        each = f"BEFORE INSERT ON worlds_1.{table} FOR EACH ROW"
         connection.execute(f"CREATE TRIGGER spoil {each} EXECUTE FUNCTION spoil()")
         try:
             yield
@@ -251,6 +255,134 @@ def test_what_could_not_be_stored_is_undone(
     assert all(
         "example.com" not in text and "\n" not in text for text in (*caplog.messages, rejected.json()["message"])
     )
+
+
+HEADS = "emulator_worlds"
+REJECTED = "RAISE EXCEPTION 'no room'"
+
+
+def ask(sandbox: Sandbox, path: str, body: Any) -> Callable[[], httpx.Response]:
+    """Return an attempt at an operation of the control API."""
+    return lambda: sandbox.control.http.post(path, json=body)
+
+
+def clock(sandbox: Sandbox) -> tuple[str, str]:
+    """Return where the clock of a world is, as soon as the server has its database again."""
+    shown = until(lambda: sandbox.control.http.get("/clock"), 200).json()
+    return shown["now"], shown["mode"]
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/clock/advance", {"by": "30d"}),
+        ("/clock/freeze", {"at": "2026-02-01T00:00:00Z"}),
+        ("/clock/run", {"rate": 0.001}),
+        ("/rewind", {"steps": 1}),
+    ],
+)
+def test_a_change_of_the_clock_alone_is_answered_once_it_is_stored(
+    place: str, alone: Sandbox, path: str, body: Any
+) -> None:
+    """If the database rejects it, the response is an error and the clock is where it was."""
+    attempt(alone, "a")().raise_for_status()
+    alone.advance("1d")
+    if path == "/rewind":  # of a request that changed nothing
+        alone.api.http.get("/customers/")
+    before = clock(alone)
+    with whenever_a_record_is_stored(place, REJECTED, HEADS):
+        assert ask(alone, path, body)().status_code == 500
+        assert clock(alone) == before
+    assert ask(alone, "/clock/advance", {"by": "1h"})().status_code == 200
+    changed = clock(alone)
+    with administrator(place) as connection:
+        connection.execute(postgres.SESSIONS)
+        until(attempt(alone, "b"), 201)
+    assert clock(alone) == changed != before
+
+
+@pytest.mark.long
+def test_a_table_that_is_locked_costs_an_error_and_no_answered_change(place: str, alone: Sandbox) -> None:
+    """By another client, such as a migration: no clock goes back after a 200 that moved it."""
+    attempt(alone, "a")().raise_for_status()
+    before = clock(alone)
+    with administrator(place) as connection:
+        with connection.transaction():
+            connection.execute("LOCK TABLE worlds_1.emulator_worlds IN EXCLUSIVE MODE")
+            assert ask(alone, "/clock/advance", {"by": "30d"})().status_code == 500
+        assert clock(alone) == before
+        connection.execute(postgres.SESSIONS)
+    assert clock(alone) == before
+
+
+class Silent:
+    """A proxy before a database that stops forwarding while it ``is_silent``: nothing is closed."""
+
+    def __init__(self, place: str) -> None:
+        self.is_silent = False
+        self._to = urlsplit(place)
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        port = self._listener.getsockname()[1]
+        self.place = self._to._replace(netloc=f"{self._to.username}@127.0.0.1:{port}").geturl()
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def close(self) -> None:
+        self._listener.close()
+
+    def _accept(self) -> None:
+        with suppress(OSError):  # the listener was closed
+            while True:
+                client, _ = self._listener.accept()
+                server = socket.create_connection((self._to.hostname, self._to.port))
+                for ends in ((client, server), (server, client)):
+                    threading.Thread(target=self._forward, args=ends, daemon=True).start()
+
+    def _forward(self, source: socket.socket, target: socket.socket) -> None:
+        with suppress(OSError):  # the other direction has closed both
+            while data := source.recv(65536):
+                if not self.is_silent:
+                    target.sendall(data)
+        for end in (source, target):
+            end.close()
+
+
+@pytest.mark.long
+def test_while_the_database_is_silent_no_change_of_the_clock_is_answered(place: str) -> None:
+    """As behind a firewall that drops what comes: the change is lost, and so is the 200."""
+    with (
+        closing(Silent(place)) as proxy,
+        RunningServer(state=f"{proxy.place}?schema=worlds_1") as server,
+        closing(Sandbox(server.url, KEY)) as sandbox,
+    ):
+        attempt(sandbox, "a")().raise_for_status()
+        before = clock(sandbox)
+        proxy.is_silent = True
+        assert ask(sandbox, "/clock/advance", {"by": "30d"})().status_code == 500
+        proxy.is_silent = False
+        assert clock(sandbox) == before
+        assert ask(sandbox, "/clock/advance", {"by": "1d"})().status_code == 200
+        assert clock(sandbox) != before
+
+
+STORED_COUNTERS = "SELECT head::json -> 'counters' ->> 'draw' FROM worlds_1.emulator_worlds"
+
+
+def test_what_nobody_relies_on_is_stored_as_soon_as_it_can_be(
+    place: str, alone: Sandbox, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The ids that reading has drawn. Until then reading goes on, and the log says why."""
+    attempt(alone, "a")().raise_for_status()
+    deadline = time.monotonic() + 60
+    with administrator(place) as connection:
+        with whenever_a_record_is_stored(place, REJECTED, HEADS):
+            before = connection.execute(STORED_COUNTERS).fetchone()
+            assert alone.api.http.get("/customers/").status_code == 200
+            while "no room" not in caplog.text:
+                assert time.monotonic() < deadline
+            assert alone.control.http.get("/clock").status_code == 200
+            assert connection.execute(STORED_COUNTERS).fetchone() == before
+        while connection.execute(STORED_COUNTERS).fetchone() == before:
+            assert time.monotonic() < deadline
 
 
 WAITING = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND datname = current_database()"
