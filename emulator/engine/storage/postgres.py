@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
 from typing import Any
 
-from emulator.engine.storage import database_tables, state_file
+from emulator.engine.storage import state_file
 from emulator.engine.storage.database_tables import (
     DatabaseStore,
     DatabaseWriter,
@@ -28,6 +28,7 @@ from emulator.engine.storage.postgres_session import (
     ENDED,
     LOOK,
     PATIENCE,
+    RETRY,
     SILENT,
     Session,
     Task,
@@ -48,9 +49,6 @@ from emulator.resources.app.clients import Key
 
 logger = logging.getLogger("emulator")
 
-RETRY = 1.0
-"""Seconds from the beginning of a session to that of the next one, at least."""
-
 ENDING = 0.5
 """Seconds for what is under way when the server ends."""
 
@@ -63,7 +61,6 @@ class PostgresStore(DatabaseStore):
     def __init__(self, url: str) -> None:
         self._place = address(url)
         self.name = self._place.name
-        self._tidied: Future[Any] | None = None
         # The session's thread waits for the event loop at each answer, by default 5 ms.
         sys.setswitchinterval(0.0005)
         self._session = Session(self._place)
@@ -134,18 +131,14 @@ class PostgresStore(DatabaseStore):
         return self._session.dead
 
     def tidy(self) -> None:
-        if self.dead and self._session.is_fresh and (self._tidied is None or self._tidied.done()):
-            self._tidied = self._session.put(Task(read=self._remove_some))
-
-    def _remove_some(self, connection: Readable) -> None:
-        database_tables.remove_some(connection, self.dead, "ctid")
+        self._session.tidy()
 
     def wait(self) -> None:
         self.query(lambda connection: None)
 
     def compact(self) -> None:
         while self.dead:
-            self.query(self._remove_some)
+            self.query(self._session.remove_some)
         self.query(_vacuum)
 
     def close(self) -> None:
@@ -175,6 +168,9 @@ class _SessionWriter(DatabaseWriter):
 
     def execute(self, statements: list[Statement]) -> None:
         self.last = self.put_task(Task([each for each in statements if each.rows]))
+
+    def tidy(self) -> None:
+        self.session.tidy()
 
     def put_task(self, task: Task) -> Future[Any]:
         if not self.session.is_fresh:

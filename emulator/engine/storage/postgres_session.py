@@ -24,7 +24,14 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import psycopg
 
 from emulator.engine.storage import database_tables, serialization
-from emulator.engine.storage.database_tables import DAMAGE, PUT_RECORD, PUT_WORLD, REMOVE_RECORD, Statement
+from emulator.engine.storage.database_tables import (
+    DAMAGE,
+    PUT_RECORD,
+    PUT_WORLD,
+    REMOVE_RECORD,
+    Readable,
+    Statement,
+)
 from emulator.engine.storage.serialization import Content
 from emulator.engine.storage.store import CorruptStore
 from emulator.resources.app.clients import Key
@@ -46,6 +53,9 @@ FRESH = 4.0
 
 BEAT = 1.0
 """Seconds between two words to the database while there is nothing to store."""
+
+RETRY = 1.0
+"""Seconds between the beginnings of two sessions, at least, and of two tidyings if one failed."""
 
 LOOK = 0.1
 """Seconds between two attempts to take the lock, and between two looks at the state of the session."""
@@ -245,6 +255,8 @@ class Session(threading.Thread):
         self.tried: Future[bool] = Future()
         self.held: Future[list[Key]] = Future()
         self.dead: list[int] = []
+        self._tidied: Future[Any] | None = None
+        self._tidied_at = 0.0
         self.ended: Future[None] = Future()
         self.start()
 
@@ -273,6 +285,19 @@ class Session(threading.Thread):
                 self._tasks.append((task, outcome))
                 self._changed.notify()
         return outcome
+
+    def tidy(self) -> None:
+        """Remove some records that count no more, unless that is under way; soon again if it failed."""
+        before = self._tidied
+        failed = before is not None and before.done() and before.exception() is not None
+        if failed and now() - self._tidied_at < RETRY:
+            return
+        if self.dead and self.is_fresh and (before is None or before.done()):
+            self._tidied = self.put(Task(read=self.remove_some, is_vital=False))
+            self._tidied_at = now()
+
+    def remove_some(self, connection: Readable) -> None:
+        database_tables.remove_some(connection, self.dead, "ctid")
 
     def give_up(self, error: BaseException) -> None:
         """End now, whatever the thread waits for."""

@@ -107,7 +107,11 @@ class Writer(Protocol):
         """Delete a world and its snapshots."""
 
     def free(self, editions: Iterable[int]) -> None:
-        """Note that editions count no more: :meth:`Store.tidy` removes their records."""
+        """Note that editions count no more: :meth:`tidy` removes their records."""
+        return
+
+    def tidy(self) -> None:
+        """Remove some records that count no more, at most as many as :meth:`store_part` stores."""
         return
 
 
@@ -215,13 +219,17 @@ class WorldPersistence:
     async def prepared(self, saved: StoredWorld, pause: Pause) -> AsyncIterator[Edition]:
         """Store what is needed to put another world, or a snapshot, at once while the context lasts.
 
-        What is not put by then counts no more.
+        What is not put by then counts no more. With as many records as are stored here, as many are
+        removed that count no more, so that those never grow without bound, however often worlds are
+        replaced.
         """
         edition = Edition(serialization.rows_of(saved))
         try:
+            self._open_writer.tidy()
             while self._open_writer.store_part(self._key, edition):
                 await self.wait()
                 await pause()
+                self._open_writer.tidy()
             yield edition
         finally:
             if edition.number not in self.editions.values():

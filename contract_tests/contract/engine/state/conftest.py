@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from itertools import count
@@ -12,9 +13,44 @@ import psycopg
 import pytest
 
 from contract_tests.support import postgres
-from contract_tests.support.sandbox import RunningServer, Sandbox
+from contract_tests.support.sandbox import START, RunningServer, Sandbox
+from emulator.engine.storage.database_tables import DatabaseStore
+from emulator.engine.storage.serialization import StoredWorld, WorldHeader
+from emulator.engine.storage.store import WORLD
+from emulator.resources.app.clients import Key
 
 Serve = Callable[..., Sandbox]
+
+STORED = StoredWorld(
+    Key("lasting", livemode=False),
+    WorldHeader(now=START, mode="frozen", rate=1, counters={}),
+    {"customer": [(number, {"id": f"cus_{number}"}) for number in range(600)]},
+)
+"""A world that is stored in several parts."""
+
+
+def records(store: DatabaseStore) -> int:
+    """Return how many records a database has, of whatever edition."""
+    count = "SELECT count(*) FROM emulator_records"
+    [(number,)] = store.query(lambda connection: [*connection.execute(count)])
+    return int(number)
+
+
+def records_after_replacing(store: DatabaseStore, times: int) -> int:
+    """Replace a world again and again without a pause; return how many records the database has."""
+
+    async def pause() -> None:
+        pass
+
+    async def replace() -> None:
+        persistence = store.persistence(STORED.key)
+        for _ in range(times):
+            async with persistence.prepared(STORED, pause) as edition:
+                persistence.put(WORLD, edition, STORED.head)
+            await persistence.wait()
+
+    asyncio.run(replace())
+    return records(store)
 
 
 @pytest.fixture(params=["tinydb:{}/worlds.json", "sqlite:{}/worlds.db"], ids=["tinydb", "sqlite"])

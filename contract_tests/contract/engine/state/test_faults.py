@@ -22,20 +22,23 @@ import httpx
 import pytest
 from click.testing import CliRunner
 
-from contract_tests.contract.engine.state.conftest import Serve
+from contract_tests.contract.engine.state.conftest import (
+    STORED,
+    Serve,
+    records,
+    records_after_replacing,
+)
 from contract_tests.simulator.crashes import rounds
 from contract_tests.simulator.crashes.rounds import HEADERS
 from contract_tests.support.client import http_client
-from contract_tests.support.sandbox import START, RunningServer, Sandbox
+from contract_tests.support.sandbox import RunningServer, Sandbox
 from contract_tests.support.servers import ServerProcess
 from emulator.cli.main import cli
 from emulator.engine.storage import urls
-from emulator.engine.storage.serialization import StoredWorld, WorldHeader
 from emulator.engine.storage.sqlite import SqliteStore
 from emulator.engine.storage.store import CorruptStore, StorageError
 from emulator.engine.storage.tinydb_store import AtomicStorage
 from emulator.engine.storage.urls import open_store
-from emulator.resources.app.clients import Key
 from emulator.server.sandbox import Options
 from emulator.server.sandbox import Sandbox as Parts
 
@@ -217,30 +220,29 @@ def test_a_file_that_is_no_longer_there_takes_no_changes(serve: Serve, place: st
         assert f"{file.name}.lock was deleted or replaced" in creating(sandbox, until=500).json()["message"]
 
 
-HEAD = WorldHeader(now=START, mode="frozen", rate=1, counters={})
-
-
 def test_parts_of_what_is_never_put_are_removed(tmp_path: Path) -> None:
     """Of a restore, a reset or a snapshot that was canceled or could not be stored."""
-    key = Key("lasting", livemode=False)
-    rows = [(number, {"id": f"cus_{number}"}) for number in range(600)]
 
     async def pause() -> None:
         raise asyncio.CancelledError
 
     async def prepare() -> None:
-        stored = StoredWorld(key, HEAD, {"customer": rows})
-        async with store.persistence(key).prepared(stored, pause):
+        async with store.persistence(STORED.key).prepared(STORED, pause):
             pass
 
     with closing(SqliteStore(tmp_path / "worlds.db")) as store:
         with pytest.raises(asyncio.CancelledError):
             asyncio.run(prepare())
-        records = "SELECT count(*) FROM emulator_records"
-        assert store.query(lambda connection: [*connection.execute(records)]) != [(0,)]
+        assert records(store) > 0
         while store.dead:
             store.tidy()
-        assert store.query(lambda connection: [*connection.execute(records)]) == [(0,)]
+        assert records(store) == 0
+
+
+def test_a_world_that_is_replaced_often_takes_no_more_room(tmp_path: Path) -> None:
+    """Who restores a snapshot before each of their tests leaves no pause to tidy in."""
+    with closing(SqliteStore(tmp_path / "worlds.db")) as store:
+        assert records_after_replacing(store, times=30) <= 3 * 600
 
 
 SUBSCRIPTION = {"unit_amount": 500, "interval": "day", "currency": "XAF"}

@@ -17,12 +17,14 @@ import httpx
 import psycopg
 import pytest
 
+from contract_tests.contract.engine.state.conftest import records_after_replacing
 from contract_tests.simulator.crashes.rounds import HEADERS
 from contract_tests.support import postgres
 from contract_tests.support.client import http_client
 from contract_tests.support.receiver import Receiver
 from contract_tests.support.sandbox import RunningServer, Sandbox
 from contract_tests.support.servers import CLIENT, ServerProcess
+from emulator.engine.storage.postgres import PostgresStore
 from emulator.engine.storage.store import CorruptStore
 from emulator.server.sandbox import Options
 from emulator.server.sandbox import Sandbox as Parts
@@ -383,6 +385,12 @@ def test_what_nobody_relies_on_is_stored_as_soon_as_it_can_be(
             assert connection.execute(STORED_COUNTERS).fetchone() == before
         while connection.execute(STORED_COUNTERS).fetchone() == before:
             assert time.monotonic() < deadline
+
+
+def test_a_world_that_is_replaced_often_takes_no_more_room(place: str) -> None:
+    """Who restores a snapshot before each of their tests leaves no pause to tidy in."""
+    with closing(PostgresStore(place)) as store:
+        assert records_after_replacing(store, times=30) <= 3 * 600
 
 
 WAITING = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND datname = current_database()"
