@@ -170,12 +170,18 @@ def _json(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def remove_some(connection: Readable, dead: list[int], row: str) -> None:
+EDITIONS = 100
+"""Editions whose records are looked for at a time."""
+
+
+def remove_some(connection: Readable, dead: list[int], row: str, most: int = EDITIONS) -> None:
     """Remove some records of the first of these editions, and from the list those that have none left.
 
-    ``row`` is that by which the database finds a row that it has found before.
+    ``row`` is that by which the database finds a row that it has found before. No more than
+    ``most`` editions are looked at: others may have come to the list that count until a change is
+    stored which comes later.
     """
-    some = dead[:100]
+    some = dead[:most]
     text = REMOVE_SOME.format(row, ", ".join("?" * len(some)))
     if len(list(connection.execute(text, (*some, ROWS)))) < ROWS:
         del dead[: len(some)]

@@ -17,6 +17,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import closing, contextmanager, suppress
+from functools import partial
 from itertools import islice, takewhile
 from typing import Any, NamedTuple, cast
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -293,11 +294,13 @@ class Session(threading.Thread):
         if failed and now() - self._tidied_at < RETRY:
             return
         if self.dead and self.is_fresh and (before is None or before.done()):
-            self._tidied = self.put(Task(read=self.remove_some, is_vital=False))
+            most = min(len(self.dead), database_tables.EDITIONS)
+            remove = partial(self.remove_some, most=most)
+            self._tidied = self.put(Task(read=remove, is_vital=False))
             self._tidied_at = now()
 
-    def remove_some(self, connection: Readable) -> None:
-        database_tables.remove_some(connection, self.dead, "ctid")
+    def remove_some(self, connection: Readable, most: int = database_tables.EDITIONS) -> None:
+        database_tables.remove_some(connection, self.dead, "ctid", most)
 
     def give_up(self, error: BaseException) -> None:
         """End now, whatever the thread waits for."""

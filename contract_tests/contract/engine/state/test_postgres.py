@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import threading
 import time
@@ -17,7 +18,7 @@ import httpx
 import psycopg
 import pytest
 
-from contract_tests.contract.engine.state.conftest import records_after_replacing
+from contract_tests.contract.engine.state.conftest import STORED, records_after_replacing
 from contract_tests.simulator.crashes.rounds import HEADERS
 from contract_tests.support import postgres
 from contract_tests.support.client import http_client
@@ -25,7 +26,8 @@ from contract_tests.support.receiver import Receiver
 from contract_tests.support.sandbox import RunningServer, Sandbox
 from contract_tests.support.servers import CLIENT, ServerProcess
 from emulator.engine.storage.postgres import PostgresStore
-from emulator.engine.storage.store import CorruptStore
+from emulator.engine.storage.serialization import StoredWorld, rows_of
+from emulator.engine.storage.store import WORLD, CorruptStore, Edition, Unknown
 from emulator.server.sandbox import Options
 from emulator.server.sandbox import Sandbox as Parts
 
@@ -391,6 +393,37 @@ def test_a_world_that_is_replaced_often_takes_no_more_room(place: str) -> None:
     """Who restores a snapshot before each of their tests leaves no pause to tidy in."""
     with closing(PostgresStore(place)) as store:
         assert records_after_replacing(store, times=30) <= 3 * 600
+
+
+LIVE = "SELECT count(*) FROM worlds_1.emulator_records JOIN worlds_1.emulator_worlds USING (edition)"
+
+
+def test_a_world_is_removed_only_once_another_is_in_its_place(place: str) -> None:
+    """Not by a tidying that was to be done before, if the database then rejects the other world."""
+    begun, goes_on = threading.Event(), threading.Event()
+
+    def hold(_: object) -> None:
+        begun.set()
+        goes_on.wait(60)
+
+    def put(saved: StoredWorld) -> None:
+        persistence.put(WORLD, Edition(rows_of(saved)), saved.head)
+
+    with closing(PostgresStore(f"{place}?schema=worlds_1")) as store, ThreadPoolExecutor(1) as other:
+        persistence = store.persistence(STORED.key)
+        put(STORED._replace(rows={"customer": [(1, {"id": "cus_1"})]}))
+        put(STORED)
+        store.wait()
+        with whenever_a_record_is_stored(place, REJECTED, HEADS):
+            other.submit(store.query, hold)
+            begun.wait(60)
+            store.tidy()
+            put(STORED)
+            goes_on.set()
+            with pytest.raises(Unknown, match="no room"):
+                asyncio.run(persistence.wait())
+    with administrator(place) as connection:
+        assert connection.execute(LIVE).fetchone() == (600,)
 
 
 WAITING = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND datname = current_database()"
