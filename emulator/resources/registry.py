@@ -93,7 +93,7 @@ REACTIONS: Mapping[str, tuple[Reaction, ...]] = {
     "payment received": (invoices.payment_received,),
     "session paid": (hosted_payments.session_paid,),
     "payment canceled": (renewals.attempt_ended, hosted_payments.attempt_ended),
-    "payment method removed": (subscriptions.release_method,),
+    "payment method removed": (subscriptions.release_method, payment_intents.release_method),
 }
 
 REGISTRY = Registry(

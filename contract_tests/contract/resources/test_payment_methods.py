@@ -185,6 +185,23 @@ def account(structure: str, character: str) -> str:
     return made
 
 
+def test_an_intent_that_waits_for_confirmation_follows_its_deleted_method(sandbox: Sandbox) -> None:
+    """B-52: it waits for another one. The intent of a deleted customer keeps its method (B-32)."""
+    method, other = sandbox.method(), sandbox.method()
+    intent, kept = sandbox.intent(method), sandbox.intent(other)
+    sandbox.api.delete(f"/payment-methods/{method['id']}/")
+    waiting = sandbox.shown(intent)
+    assert (waiting["status"], waiting["payment_method"]) == ("requires_payment_method", None)
+    path = f"/payment-intents/{intent['id']}/confirm/"
+    error = sandbox.api.rejected("POST", path, 422, "PAYMENT_INTENT_NOT_CONFIRMABLE", json={})
+    assert error.get("param") is None
+    again = sandbox.method({"id": method["customer"]})
+    assert sandbox.act(intent, "confirm", payment_method=again["id"])["status"] == "succeeded"
+    sandbox.api.delete(f"/customers/{other['customer']}/")
+    assert sandbox.shown(kept)["payment_method"] == other["id"]
+    assert sandbox.act(kept, "confirm")["status"] == "succeeded"
+
+
 def test_each_country_has_the_registered_format() -> None:
     assert len(COUNTRIES) > 80
     for country in COUNTRIES:

@@ -104,6 +104,7 @@ STATE_MACHINE = StateMachine(
     (None, "create", "requires_payment_method"),
     (None, "create_with_method", "requires_confirmation"),
     ("requires_payment_method requires_confirmation", "choose", "requires_confirmation"),
+    ("requires_confirmation", "lose method", "requires_payment_method"),
     ("requires_confirmation", "ask_buyer", "requires_action"),
     ("requires_confirmation", "submit", "processing"),
     ("requires_action processing", "authorise", "requires_capture"),
@@ -140,6 +141,17 @@ def release_customer(world: World, customer: Customer) -> None:
             world.replace(intent, customer=None)
             if (deposit := world.get(Transaction, intent.transaction)) is not None:
                 world.replace(deposit, customer=None)
+
+
+WITHOUT_METHOD: Mapping[str, Any] = {"payment_method": None, "payment_method_type": None, "instrument": None}
+"""The fields of an intent that has no payment method."""
+
+
+def release_method(world: World, method: PaymentMethod) -> None:
+    """Have the intents that wait for confirmation with a removed method wait for another one (B-52)."""
+    for intent in world.table(PaymentIntent).where("customer", method.customer):
+        if intent.payment_method == method.id and STATE_MACHINE.allows(intent, "lose method"):
+            STATE_MACHINE.transition(world, intent, "lose method", **WITHOUT_METHOD)
 
 
 OPERATIONS = {"listPaymentIntents": list_handler(PaymentIntent), "getPaymentIntent": get_handler(PaymentIntent)}
