@@ -34,6 +34,7 @@ from emulator.resources.customers.payment_details import EVERY_TYPE, Fields
 from emulator.resources.customers.payment_methods import PaymentMethod
 from emulator.resources.payments import payment_intents, refunds
 from emulator.resources.payments.payment_intents import PaymentIntent
+from emulator.resources.payments.payment_links import PaymentLink
 from emulator.resources.payments.refunds import Refund
 from emulator.resources.payments.transactions import Transaction
 from emulator.resources.webhooks.deliveries import WebhookDelivery
@@ -325,6 +326,7 @@ FACTS: Mapping[type[Record], Mapping[str, Fact]] = {
         "paid_with": lambda known, it: next((_paid_with(known, one) for one in _paid(known, it)), None),
         **_failures(_payments("invoice")),
     },
+    PaymentLink: {"used_up_by_failure": lambda known, it: payment_intents.used_up_by_failure(known.world, it)},
     PaymentIntent: {"paid_with": _paid_with, **_failures(lambda known, it: [it])},
     Transaction: {
         "paid_with": _paid_with,

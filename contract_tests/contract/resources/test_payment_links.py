@@ -183,6 +183,17 @@ def test_name_and_email_are_required_where_they_are_collected(sandbox: Sandbox) 
     assert (known["customer"], known["customer_email"]) == (None, AWA["email"])
 
 
+USED_UP = "Used up by a payment that failed"
+
+
+def test_explain_says_which_link_a_failed_payment_used_up(sandbox: Sandbox) -> None:
+    """B-59."""
+    link = sandbox.link(validity_type="one_time")
+    assert USED_UP not in sandbox.control.get(f"/explain/{link['id']}")["summary"]
+    sandbox.buy(link, {"type": "mobile_money", "phone": FAILING_PHONE}, customer=AWA)
+    assert USED_UP in sandbox.control.get(f"/explain/{link['id']}")["summary"]
+
+
 def test_a_use_counts_when_a_payment_starts_even_if_it_fails(sandbox: Sandbox) -> None:
     """PaymentLink states; exhausted links stay ``active`` (B-59). What is rejected is no use (B-55)."""
     link = sandbox.link(validity_type="limited", max_usage=2, payment_method_types=["mobile_money"])
@@ -194,6 +205,7 @@ def test_a_use_counts_when_a_payment_starts_even_if_it_fails(sandbox: Sandbox) -
     assert sandbox.shown(link)["usage_count"] == 2
     assert "exhausted" in sandbox.buy_rejected(link, customer=AWA)["message"]
     assert sandbox.status(link) == "active"
+    assert USED_UP not in sandbox.control.get(f"/explain/{link['id']}")["summary"]
     sandbox.api.patch(f"{path_of(link)}/", {"max_usage": 3})
     assert sandbox.buy(link, customer=AWA)["status"] == "succeeded"
 

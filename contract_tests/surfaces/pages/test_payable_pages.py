@@ -153,6 +153,7 @@ def test_a_link_that_is_over_archived_exhausted_or_deleted_is_closed(sandbox: Sa
         failed, rejected = awa.follow(awa.pay(**DECLINED, **WHO)), ama.follow(ama.send(late))
     for page, words in ((failed, "declined"), (rejected, "no longer available")):
         assert (page.status, page.state, words in page.text) == (410, "exhausted", True)
+    assert "Its last payment failed" in rejected.text
     assert uses(sandbox, once) == 1
 
 

@@ -26,7 +26,7 @@ from emulator.resources.catalog.products import Product
 from emulator.resources.customers.customer_records import Customer
 from emulator.resources.customers.payment_details import PaymentDetails
 from emulator.resources.customers.payment_methods import PaymentMethod
-from emulator.resources.payments import operator, transactions
+from emulator.resources.payments import operator, payment_links, transactions
 from emulator.resources.payments.operator import OperatorDecision
 from emulator.resources.payments.payment_links import PaymentLink
 from emulator.resources.payments.transactions import Transaction
@@ -324,6 +324,12 @@ def current_payment(world: World, owner: Record) -> PaymentIntent | None:
     """Return the intent under way or ``succeeded`` of an invoice, a session or a link, whichever ``owner`` is (B-62)."""
     attempts = world.table(PaymentIntent).where(owner.kind, owner.id)
     return next((each for each in reversed(attempts) if each.status == "succeeded" or each.status in UNDER_WAY), None)
+
+
+def used_up_by_failure(world: World, link: PaymentLink) -> bool:
+    """Return whether a link takes no payment any more because its last use was one that failed (B-59)."""
+    attempts = world.table(PaymentIntent).where("payment_link", link.id)
+    return payment_links.closed(world, link) == "exhausted" and bool(attempts) and attempts[-1].status == "canceled"
 
 
 def require_no_payment(world: World, owner: Record) -> None:

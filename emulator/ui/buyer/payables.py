@@ -137,6 +137,7 @@ class Payable:
     lines: tuple[PayableLine, ...] = ()
     choices: tuple[Choice, ...] = ()
     asks_quantity: bool = False
+    used_up_by_failure: bool = False
     suggested: int | None = None
     recurs: Mapping[str, Any] | None = None
     methods: tuple[str, ...]
@@ -289,6 +290,7 @@ def of_link(world: World, link: PaymentLink, intent: PaymentIntent | None) -> Pa
         methods=security_profiles.permitted(world, link.payment_method_types),
         asks="required" if link.collect_customer_info else "nothing",
         available=state == "payable",
+        used_up_by_failure=payment_intents.used_up_by_failure(world, link),
         success_url=web_url(link.redirect_url.success),
         cancel_url=web_url(link.redirect_url.cancel),
     )

@@ -163,7 +163,7 @@ class View:
                 return common | confirmation(payable, self.language)
             case "waiting" | "step":
                 return common
-        heading, text = render.CLOSED[payable.state]
+        heading, text = render.CLOSED["used_up_by_failure" if payable.used_up_by_failure else payable.state]
         translate = self.language.gettext
         return common | {"heading": translate(heading), "text": translate(text, merchant=payable.merchant)}
 
