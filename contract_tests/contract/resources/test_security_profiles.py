@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from contract_tests.support.sandbox import Sandbox, path_of
+from contract_tests.support.sandbox import CARD, Sandbox, path_of
 
 SHOP = "203.0.113.7"
 """An address in Gabon, by the table of networks."""
@@ -256,6 +256,19 @@ def test_the_cap_is_on_the_raw_amount_before_anything_is_made(sandbox: Sandbox) 
     error = sandbox.api.rejected("POST", "/payment-intents/", 403, "PERMISSION_DENIED", json=body)
     assert "max_amount" in error["message"]
     assert sandbox.api.get("/payment-intents/")["pagination"]["count"] == 2
+
+
+def test_a_cap_is_looked_at_when_a_payment_is_made(sandbox: Sandbox) -> None:
+    """B-70: a session, a link and a subscription above it are made; their payments are refused, or fail."""
+    profile(sandbox, max_amount=4999)
+    for payable in (sandbox.session(), sandbox.link(collect_customer_info=False)):
+        path = f"{path_of(payable)}/pay"
+        error = sandbox.control.rejected("POST", path, 403, "PERMISSION_DENIED", json={"method": CARD})
+        assert "max_amount" in error["message"]
+    subscription = sandbox.subscribe()
+    assert subscription["status"] == "active"
+    sandbox.settle()
+    assert sandbox.status(subscription) == "past_due"
 
 
 @pytest.mark.parametrize(("amount", "allowed"), [(10_000, True), (10_001, False)])

@@ -11,7 +11,8 @@ import httpx
 import pytest
 
 from contract_tests.support.rules_harness import RulesHarness
-from contract_tests.support.sandbox import CHARGED, FAILED, FAILING_PHONE, Sandbox
+from contract_tests.support.sandbox import CARD, CHARGED, FAILED, FAILING_PHONE, Sandbox
+from emulator.core import calendar
 from emulator.resources.payments.payment_intents import PaymentIntent
 
 HEALTHY_PHONE = "+24177000000"
@@ -243,6 +244,42 @@ def test_what_is_open_is_tried_again_at_once_when_it_goes_on(sandbox: Sandbox, s
         sandbox.act(subscription, go_on)
         sandbox.advance("2m")
     assert sandbox.status(subscription) == "past_due"
+
+
+@pytest.mark.parametrize("ending", ["canceled", "expired"])
+@pytest.mark.parametrize("pays", ["pay", "buy"])
+@pytest.mark.parametrize("retries", ["1d", "8d"])
+def test_one_that_has_ended_stays_so_when_its_invoice_is_paid(
+    sandbox: Sandbox, ending: str, pays: str, retries: str
+) -> None:
+    """B-45: the open or the uncollectible invoice; the money is taken."""
+    subscription = sandbox.subscribe(FAILING_PHONE)
+    sandbox.advance(retries)
+    sandbox.control.patch(f"/objects/{subscription['id']}", {"status": ending})
+    [invoice] = sandbox.api.get("/invoices/")["data"]
+    assert invoice["status"] == ("open" if retries == "1d" else "uncollectible")
+    if pays == "pay":
+        sandbox.act(invoice, "pay")
+    else:
+        sandbox.buy(invoice, CARD)
+    assert (sandbox.status(invoice), sandbox.status(subscription)) == ("paid", ending)
+    assert sandbox.shown(invoice)["amount_paid"] == invoice["total"]
+
+
+@pytest.mark.parametrize(("waits", "charges"), [("30d", 1), ("31d", 1), ("32d", 1)])
+def test_a_period_that_begins_at_the_reactivation_is_free(sandbox: Sandbox, waits: str, charges: int) -> None:
+    """B-48: at the very instant of the boundary too; a plan that was deactivated meanwhile goes on."""
+    sandbox.settings(reactivation_days=90)
+    subscription = sandbox.subscribe()
+    sandbox.advance("1d")
+    sandbox.act(subscription, "cancel")
+    sandbox.api.delete(f"/subscription-plans/{subscription['plan']}/")
+    sandbox.advance_to(calendar.plus(subscription["created_at"], days=int(waits[:-1])))
+    now = sandbox.act(subscription, "reactivate")
+    assert now["current_period_end"] > sandbox.now
+    assert len(sandbox.invoices("id")) == charges
+    sandbox.advance_to(now["current_period_end"])
+    assert len(sandbox.invoices("id")) == charges + 1
 
 
 def test_after_a_change_to_send_invoice_every_retry_emails_the_invoice(sandbox: Sandbox) -> None:
