@@ -263,14 +263,8 @@ class Invariants(logging.Handler):
             self._check_outcomes(runtime)
 
     def _check_sums(self, runtime: Runtime) -> None:
-        world = runtime.world
-        kinds = {kind.kind: [msgspec.to_builtins(row_of(each)) for each in world.table(kind)] for kind in world.kinds}
-        rows = world_rules.Rows(kinds, runtime.now(), msgspec.to_builtins(settings(world).assumptions))
-        books: dict[str, dict[str, int]] = {}
-        for (account, currency), amount in ledger.totals(world).items():
-            books.setdefault(currency, {})[account] = amount
-        for flag in (*world_rules.flags(rows), *world_rules.ledger(rows, books)):
-            self.violated("money", f"{world.name}: {flag}")
+        for flag in broken_sums(runtime.world):
+            self.violated("money", f"{runtime.world.name}: {flag}")
 
     def _check_outcomes(self, runtime: Runtime) -> None:
         """Each delivery is on its way, has failed for good, or was received."""
@@ -283,6 +277,16 @@ class Invariants(logging.Handler):
             is_lost = delivery.attempts and delivery.attempts[-1].error  # by an injected fault
             if delivery.status == "succeeded" and delivery.id not in self._network.received and not is_lost:
                 self.violated("deliveries", f"{world.name}: {delivery.id} succeeded and was not received")
+
+
+def broken_sums(world: World) -> list[str]:
+    """Return what the objects and the ledger of a world say of each other that does not add up."""
+    kinds = {kind.kind: [msgspec.to_builtins(row_of(each)) for each in world.table(kind)] for kind in world.kinds}
+    rows = world_rules.Rows(kinds, world.now, msgspec.to_builtins(settings(world).assumptions))
+    books: dict[str, dict[str, int]] = {}
+    for (account, currency), amount in ledger.totals(world).items():
+        books.setdefault(currency, {})[account] = amount
+    return [*world_rules.flags(rows), *world_rules.ledger(rows, books)]
 
 
 def is_still(runtime: Runtime) -> bool:

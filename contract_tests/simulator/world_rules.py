@@ -43,7 +43,20 @@ def exported(snapshot: Mapping[str, Any]) -> Rows:
 def flags(rows: Rows) -> list[str]:
     return [
         flag
-        for rule in (intents, deposits, refunds, customers, invoices, sessions, subscriptions, events, jobs)
+        for rule in (
+            intents,
+            deposits,
+            refunds,
+            buyers,
+            bounds,
+            instants,
+            customers,
+            invoices,
+            sessions,
+            subscriptions,
+            events,
+            jobs,
+        )
         for flag in rule(rows)
     ]
 
@@ -56,7 +69,12 @@ def per_cent(amount: int, rate: float) -> int:
 def intents(rows: Rows) -> Iterator[str]:
     """No more is captured than was authorized, and a transaction stands as its payment does."""
     transactions = {each["id"]: each["status"] for each in rows.all("transaction")}
-    standing = {"succeeded": ("approved", *ARRIVED), "processing": ("pending",), "canceled": ("failed", "canceled")}
+    # One that failed after its payment succeeded is a dispute that was lost (B-56).
+    standing = {
+        "succeeded": ("approved", "failed", *ARRIVED),
+        "processing": ("pending",),
+        "canceled": ("failed", "canceled"),
+    }
     for each in rows.all("payment_intent"):
         id, status, held, received = each["id"], each["status"], each["amount_capturable"], each["amount_received"]
         if held + received > each["amount"] or (received > 0, held > 0) != (
@@ -82,13 +100,58 @@ def refunds(rows: Rows) -> Iterator[str]:
         yield f"transactions of refunds: {returned}, and refunds that succeeded: {succeeded}"
 
 
+def lost(rows: Rows) -> set[str]:
+    """Return the ids of the deposits whose money had arrived and was taken back by a dispute (B-56)."""
+    succeeded = {each["id"] for each in rows.all("payment_intent", status="succeeded")}
+    failed = rows.all("transaction", type="deposit", status="failed")
+    return {each["id"] for each in failed if each["payment_intent"] in succeeded}
+
+
+def buyers(rows: Rows) -> Iterator[str]:
+    """No buyer has more back than was paid, by refunds and by disputes that were lost (B-56)."""
+    refunds, gone = rows.by("refund", "transaction"), lost(rows)
+    ending = {job["about"] for job in rows.all("job", name="refund.lose_dispute")}
+    for each in rows.all("transaction", type="deposit"):
+        id, paid = each["id"], each["amount"] if each["status"] in ARRIVED or each["id"] in gone else 0
+        returned = sum(refund["amount"] for refund in refunds[id] if refund["status"] == "succeeded")
+        disputed = each["amount"] - each["amount_refunded"] if id in gone else 0
+        if returned + disputed > paid:
+            yield f"{id}: {returned} returned and {disputed} lost of {paid} paid"
+        coming = [refund for refund in refunds[id] if refund["status"] in ("pending", "processing")]
+        if id in gone and any(refund["id"] not in ending for refund in coming):
+            yield f"{id}: lost, and a refund of it is under way"
+
+
+def bounds(rows: Rows) -> Iterator[str]:
+    """A discount is at most the subtotal, a link is used as often as it may be, and one method is the default."""
+    for each in rows.all("invoice"):
+        if not 0 <= each["discount_amount"] <= each["subtotal"]:
+            yield f"{each['id']}: a discount of {each['discount_amount']} on {each['subtotal']}"
+    for each in rows.all("payment_link"):
+        if each["max_usage"] is not None and each["usage_count"] > each["max_usage"]:
+            yield f"{each['id']}: used {each['usage_count']} times of {each['max_usage']}"
+    for customer, defaults in rows.by("payment_method", "customer", is_default=True).items():
+        if len(defaults) > 1:
+            yield f"{customer}: {len(defaults)} default methods"
+
+
+def instants(rows: Rows) -> Iterator[str]:
+    """A trial has an end, and what is canceled an instant at which it was."""
+    for each in rows.all("subscription", status="trialing"):
+        if each["trial_end"] is None:
+            yield f"{each['id']}: in a trial without an end"
+    for each in rows.all("payment_intent", status="canceled"):
+        if each["canceled_at"] is None:
+            yield f"{each['id']}: canceled at no time"
+
+
 def deposits(rows: Rows) -> Iterator[str]:
     """Each payment has one transaction, with its fee and its refunds; each completed transaction has one receipt."""
     refunds = rows.by("refund", "transaction", status="succeeded")
     receipts = rows.by("receipt", "transaction")
     made = rows.by("transaction", "payment_intent", type="deposit")
     for intent in rows.all("payment_intent", status="succeeded"):
-        if [each["amount"] for each in made[intent["id"]]] != [intent["amount_received"]]:
+        if [paid_in(each) for each in made[intent["id"]]] != [intent["amount_received"]]:
             yield f"{intent['id']} received {intent['amount_received']}, and has {len(made[intent['id']])} transactions"
     for each in rows.all("transaction", type="deposit"):
         id, amount = each["id"], each["amount"]
@@ -105,13 +168,22 @@ def deposits(rows: Rows) -> Iterator[str]:
             yield f"{id} has {len(receipts[id])} receipts"
 
 
+def paid_in(deposit: Any) -> int:
+    """Return what the buyer paid: the amount but for that by which a tester set it higher (B-89)."""
+    return int(deposit["amount"] - deposit.get("set_directly", 0))
+
+
 def customers(rows: Rows) -> Iterator[str]:
-    """A customer has spent what arrived and did not go back, in the currency of the customer."""
-    own = rows.by("transaction", "customer", type="deposit")
+    """A customer has spent what arrived and did not go back, in the currency of the customer.
+
+    A deposit that was lost by a dispute stays in the count (B-56).
+    """
+    own, gone = rows.by("transaction", "customer", type="deposit"), lost(rows)
     for customer in rows.all("customer"):
         arrived = [each for each in own[customer["id"]] if each["status"] in ARRIVED]
         counted = [each for each in arrived if each["currency"] == customer["currency"]]
-        expected = sum(each["amount"] - each["amount_refunded"] for each in counted), len(arrived)
+        number = len(arrived) + sum(each["id"] in gone for each in own[customer["id"]])
+        expected = sum(each["amount"] - each["amount_refunded"] for each in counted), number
         if (customer["total_spent"], customer["transactions_count"]) != expected:
             yield f"{customer['id']}: spent {customer['total_spent']}, and its transactions are {expected}"
 
@@ -180,15 +252,29 @@ def jobs(rows: Rows) -> Iterator[str]:
 
 
 def ledger(rows: Rows, books: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
-    """The books of each currency add up, and say of the merchant what the transactions say."""
-    merchant: dict[str, int] = defaultdict(int)
+    """The books of each currency add up, and say of each side what the transactions say.
+
+    Of what did not arrive, or was lost by a dispute, the part that was refunded had come in and has gone out.
+    """
+    expected: dict[tuple[str, str], int] = defaultdict(int)
     for each in rows.all("transaction"):
+        currency = each["currency"]
         if each["type"] == "refund":
-            merchant[each["currency"]] -= each["amount"]
+            expected["merchant", currency] -= each["amount"]
+            expected["buyers", currency] += each["amount"]
         elif each["status"] in ARRIVED:
-            merchant[each["currency"]] += each["net_amount"]
+            expected["merchant", currency] += each["net_amount"]
+            expected["buyers", currency] -= paid_in(each)
+            expected["set_directly", currency] += paid_in(each) - each["amount"]
+        else:
+            expected["merchant", currency] += each["amount_refunded"]
+            expected["buyers", currency] -= each["amount_refunded"]
+    for each in rows.all("invoice", paid_manually=True):
+        expected["buyers", each["currency"]] -= each["amount_paid"]
     for currency, accounts in books.items():
-        if sum(accounts.values()) or "set_directly" in accounts:
+        if sum(accounts.values()):
             yield f"the books of {currency} do not add up: {accounts}"
-        if accounts.get("merchant", 0) != merchant[currency]:
-            yield f"the merchant has {accounts.get('merchant', 0)} {currency}, not {merchant[currency]}"
+        for account in ("merchant", "buyers", "set_directly"):
+            if accounts.get(account, 0) != expected[account, currency]:
+                wanted = expected[account, currency]
+                yield f"{account}: {accounts.get(account, 0)} {currency}, not {wanted}"

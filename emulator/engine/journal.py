@@ -231,7 +231,7 @@ class Coverage:
         match event.data.object:
             case PaymentIntent(last_error=error) if error is not None:
                 self.errors.add(error.code)
-            case Refund(failure_reason=str(code)):
+            case Refund(failure_reason=str(code)) if code in ERRORS:
                 self.errors.add(code)
 
 

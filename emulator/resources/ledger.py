@@ -81,18 +81,23 @@ Sums = defaultdict[tuple[str, str | None, str], int]
 
 
 def _transaction_books(record: Transaction, sign: int, sums: Sums) -> None:
-    if record.status not in SETTLED:
-        return
     amount, currency = sign * record.amount, record.currency
     if record.type == "refund":
-        sums["buyers", None, currency] += amount
-        sums["merchant", None, currency] -= amount
+        if record.status in SETTLED:
+            sums["buyers", None, currency] += amount
+            sums["merchant", None, currency] -= amount
         return
-    sums["buyers", None, currency] -= amount
+    if record.status not in SETTLED:
+        # Of a lost dispute the merchant keeps the part that its refunds have returned already (B-56).
+        if returned := sign * record.amount_refunded:
+            sums["buyers", None, currency] -= returned
+            sums["merchant", None, currency] += returned
+        return
+    sums["buyers", None, currency] -= amount - sign * record.set_directly
     sums["merchant", None, currency] += sign * record.net_amount
     sums["fees", None, currency] += sign * record.fee
     sums["commissions", None, currency] += sign * record.commission
-    if rest := _rest(record):
+    if rest := _rest(record) + record.set_directly:
         sums["set_directly", None, currency] -= sign * rest
 
 
@@ -122,9 +127,21 @@ def _transaction_claims(old: Transaction | None, new: Transaction, sums: Sums) -
     if counts and (old is None or old.status not in SETTLED):
         sums["spending", new.customer, currency] += amount - before
         sums["deposits", new.payment_intent, currency] += amount
+    if (excess := _excess(new)) > (_excess(old) if old else 0):
+        sums["returned", new.id, currency] += excess
     if refunded := new.amount_refunded - before:
         sums["spending", new.customer, currency] -= refunded if counts else 0
         sums["refunds", new.id, currency] -= refunded
+
+
+def _excess(deposit: Transaction) -> int:
+    """Return by how much a buyer has more back than was paid (minor units, B-56).
+
+    Of a deposit that failed all money that had arrived is back already, so no refund may follow.
+    """
+    if deposit.status == "failed":
+        return deposit.amount_refunded
+    return max(deposit.amount_refunded - deposit.amount, 0)
 
 
 def _intent_claims(old: PaymentIntent | None, new: PaymentIntent, sums: Sums) -> None:

@@ -13,6 +13,7 @@ from emulator.core import calendar
 from emulator.core.errors import invalid_field
 from emulator.core.records import Record
 from emulator.core.world import World
+from emulator.resources import reckoned_fields, set_sums
 from emulator.resources.app.settings import settings
 from emulator.resources.billing import invoices, subscriptions
 from emulator.resources.billing.invoices import Invoice
@@ -21,7 +22,7 @@ from emulator.resources.checkout import checkout_sessions
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
 from emulator.resources.customers import payment_methods
 from emulator.resources.customers.payment_methods import PaymentMethod
-from emulator.resources.payments import operator, payment_intents, refunds, transactions
+from emulator.resources.payments import payment_intents, refunds
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.refunds import Refund
 from emulator.resources.payments.transactions import Transaction
@@ -44,12 +45,17 @@ def set_fields(world: World, record: Record, values: Values) -> Record:
     """Set fields of a record past its rules, and plan anew what follows from them."""
     world.arrange()
     rule = RULES.get(type(record))
-    derived = _derive_subscription(world, record, values) if isinstance(record, Subscription) else {}
-    new = world.replace(record, **values, **derived)
+    changed = {field: value for field, value in values.items() if getattr(record, field) != value}
+    reckoned_fields.check(record, changed, changed.get("status"))
+    derived = set_sums.follow(world, record, changed)
+    if isinstance(record, Subscription):
+        derived |= _derive_subscription(world, record, values)
+    new = world.replace(record, **{**values, **derived})
     if rule is not None and any(getattr(record, field) != getattr(new, field) for field in rule.fields):
         kept = getattr(record, "status", None) == getattr(new, "status", None)
         world.cancel_jobs(new, *(rule.jobs if kept else ()))
         rule.plan(world, record, new)
+    set_sums.carry_on(world, record, new)
     return world.require(type(new), new.id)
 
 
@@ -59,8 +65,6 @@ def set_fields(world: World, record: Record, values: Values) -> Record:
 def _derive_subscription(world: World, old: Subscription, given: Values) -> Values:
     """Return the further fields that the given values decide; 422 for values that contradict."""
     new = old.replace(**given)
-    if new.plan is not None and new.unit_amount != old.unit_amount:
-        raise invalid_field("unit_amount", f"is decided by its plan {new.plan}: set the amount there")
     changes: dict[str, Any] = {}
     ends = {given[field] for field in ("trial_end", "current_period_end") if given.get(field) is not None}
     if new.status == "trialing" and ends:
@@ -114,10 +118,6 @@ def _plan_session(world: World, old: CheckoutSession, new: CheckoutSession) -> N
 # -- payments and refunds
 
 
-SETTLES_AFTER_HOURS = 24
-"""When an approved transaction is settled whose payment method does not say so."""
-
-
 def _plan_intent(world: World, old: PaymentIntent, new: PaymentIntent) -> None:
     """End a payment that waits for its buyer: on the phone at the time of the prompt, else as a card check does (B-54)."""
     if new.status != "requires_action":
@@ -128,33 +128,6 @@ def _plan_intent(world: World, old: PaymentIntent, new: PaymentIntent) -> None:
     else:
         ends = calendar.plus(world.now, seconds=settings(world).confirmation_timeout)
         world.schedule(ends, "payment_intent.unconfirmed", new)
-
-
-def _plan_transaction(world: World, old: Transaction, new: Transaction) -> None:
-    """Settle an approved one; the customer's totals count the deposits whose money is there (B-30, B-56).
-
-    After a lost dispute the customer has spent nothing; one that is to settle once more counts when it does.
-    """
-    if new.status == "approved":
-        default = calendar.plus(world.now, hours=SETTLES_AFTER_HOURS)
-        world.schedule(operator.settles(world, new.instrument) or default, "transaction.settle", new)
-    counted, counts = old.status in transactions.COUNTED, new.status in transactions.COUNTED
-    if new.type == "refund" or counted == counts:
-        return
-    sign = 1 if counts else -1
-    # One that was lost stays in the count.
-    stays = "failed" in (old.status, new.status) and new.processed_at is not None
-    transactions.count(world, new, sign * (new.amount - new.amount_refunded), 0 if stays else sign, at_least=0)
-
-
-def _plan_refund(world: World, old: Refund, new: Refund) -> None:
-    """Send it or wait for its answer; what one that had succeeded returned counts as spent until it succeeds again."""
-    deposit = world.get(Transaction, new.transaction)
-    if deposit is not None and old.status == "succeeded" and new.status != "succeeded":
-        world.replace(deposit, amount_refunded=max(deposit.amount_refunded - new.amount, 0))
-        if deposit.status in transactions.COUNTED:
-            transactions.count(world, deposit, new.amount)
-    refunds.plan(world, new)
 
 
 # -- webhooks
@@ -181,8 +154,8 @@ RULES: Mapping[type[Record], PlannedWork] = {
     ),
     CheckoutSession: PlannedWork(("status", "expires_at"), ("checkout_session.expire",), _plan_session),
     PaymentIntent: PlannedWork(("status",), (), _plan_intent),
-    Transaction: PlannedWork(("status",), (), _plan_transaction),
-    Refund: PlannedWork(("status",), (), _plan_refund),
+    Transaction: PlannedWork(("status",), (), lambda world, old, new: None),
+    Refund: PlannedWork(("status",), (), lambda world, _, new: refunds.plan(world, new)),
     PaymentMethod: PlannedWork(
         ("status", "details"),
         ("payment_method.expire",),

@@ -18,6 +18,7 @@ from emulator.document.probes import collected
 from emulator.engine.reference_data import numbered_assumptions
 from emulator.insight.audit import audit
 from emulator.resources.app.settings import Settings
+from emulator.resources.reckoned_fields import BROUGHT, RECKONED
 
 Cells = Iterable[object]
 
@@ -95,10 +96,26 @@ def subscription_shop() -> str:
     return f"<!-- not run: it is a part of the shop -->\n```python\n{textwrap.dedent(shown)}\n```"
 
 
+def set_elsewhere() -> str:
+    """Return what cannot be set directly, by kind: the reckoned fields, and the statuses that something else brings."""
+    rows: list[Cells] = []
+    for kind in dict.fromkeys((*RECKONED, *BROUGHT)):
+        by_sentence: dict[str, list[str]] = {}
+        for field, sentence in RECKONED.get(kind, {}).items():
+            by_sentence.setdefault(sentence, []).append(f"`{field}`")
+        for status, brought in BROUGHT.get(kind, {}).items():
+            where = f" (but from `{'`, `'.join(brought.directly.split())}`)" if brought.directly else ""
+            by_sentence.setdefault(brought.by + where, []).append(f"status `{status}`")
+        name = kind.kind.replace("_", " ")
+        rows += [(name, ", ".join(fields), sentence) for sentence, fields in by_sentence.items()]
+    return _table("object", "what", "why, and what to do instead", rows=rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "probes": probes,
     "settings": settings,
     "rules": rules,
+    "set elsewhere": set_elsewhere,
     "commands": commands,
     "subscription shop": subscription_shop,
     "workflows": workflows,

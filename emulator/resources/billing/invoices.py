@@ -60,12 +60,13 @@ def asked_for(found: Violations, world: World, body: Body, currency: str | None)
     return None
 
 
-def totals(world: World, lines: InvoiceLines, discount: int = 0) -> Mapping[str, Any]:
+def totals(world: World, lines: InvoiceLines, discount: int = 0, rate: float | None = None) -> Mapping[str, Any]:
     """Return the amounts of an invoice with these lines (minor units), and the rate of its tax in per cent.
 
-    Tax is that rate of the subtotal less the discount, half up (B-23, B-65).
+    Tax is that ``rate``, by default the App's, of the subtotal less the discount, half up (B-23, B-65).
     """
-    return _totals(sum(line.amount for line in lines), discount, settings(world).tax_rate)
+    subtotal = sum(line.amount for line in lines)
+    return _totals(subtotal, discount, settings(world).tax_rate if rate is None else rate)
 
 
 @lru_cache(maxsize=4096)  # plans have few prices and many subscribers, whose invoices share these numbers
@@ -182,18 +183,18 @@ def require_addressee(world: World, invoice: Invoice) -> None:
 
 def finalize_now(world: World, invoice: Invoice, **changes: Any) -> Invoice:
     """Lock lines and amounts, set due date and links; an invoice over 0 is paid at once (B-66)."""
-    due_date = invoice.due_date or calendar.day_plus(world.now, DAYS_TO_PAY)
-    token = world.draw("token")
-    invoice = STATE_MACHINE.transition(
-        world,
-        invoice,
-        "finalize",
-        due_date=due_date,
-        payment_url=world.link(f"/invoice/{invoice.id}"),
-        pdf_url=world.link(f"/v1/invoices/{invoice.id}/pdf/", token=token),
-        **changes,
-    )
+    invoice = STATE_MACHINE.transition(world, invoice, "finalize", **final_fields(world, invoice), **changes)
     return mark_paid(world, invoice) if invoice.total == 0 else invoice
+
+
+def final_fields(world: World, invoice: Invoice) -> dict[str, Any]:
+    """Return the due date and the links that a finalized invoice has."""
+    token = world.draw("token")
+    return {
+        "due_date": invoice.due_date or calendar.day_plus(world.now, DAYS_TO_PAY),
+        "payment_url": world.link(f"/invoice/{invoice.id}"),
+        "pdf_url": world.link(f"/v1/invoices/{invoice.id}/pdf/", token=token),
+    }
 
 
 def schedule_overdue(world: World, invoice: Invoice) -> Invoice:

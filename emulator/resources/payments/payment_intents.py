@@ -359,6 +359,12 @@ def is_received(world: World, intent: PaymentIntent) -> bool:
     return transaction is None or transaction.status not in ("pending", "approved")
 
 
+def is_lost(world: World, deposit: Transaction) -> bool:
+    """Return whether a deposit failed after its money had arrived: its dispute was lost (B-56)."""
+    intent = world.get(PaymentIntent, deposit.payment_intent)
+    return deposit.status == "failed" and intent is not None and intent.status == "succeeded"
+
+
 def paid(world: World, intent: PaymentIntent) -> None:
     """Reaction to ``payment_intent.succeeded``: the payment is received with it if its transaction is still approved.
 

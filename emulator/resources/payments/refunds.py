@@ -102,6 +102,7 @@ STATE_MACHINE = StateMachine(
     ("pending", "cancel", "cancelled"),
     ("processing", "succeed", "succeeded", "refund.succeeded"),
     ("processing", "fail", "failed", "refund.failed"),
+    ("pending processing", "lose dispute", "failed", "refund.failed"),
     ("processing", "expire", "expired"),
 )
 
@@ -189,6 +190,26 @@ def expire(world: World, refund: Refund, job: Job) -> None:
     STATE_MACHINE.transition(world, refund, "expire")
 
 
+DISPUTE_LOST = "dispute_lost"
+"""The ``failure_reason`` of a refund whose money the buyer has got back by a dispute (B-56)."""
+
+
+def end_lost(world: World, deposit: Transaction) -> None:
+    """Have the refunds under way of a deposit whose dispute was lost fail, as the next job (B-56).
+
+    The buyer has all of the money back, so that nothing is left to return.
+    """
+    for refund in world.table(Refund).where("transaction", deposit.id):
+        if STATE_MACHINE.allows(refund, "lose dispute"):
+            world.cancel_jobs(refund)
+            world.schedule(world.now, "refund.lose_dispute", refund)
+
+
+def lose_dispute(world: World, refund: Refund, job: Job) -> None:
+    """Job ``refund.lose_dispute``."""
+    STATE_MACHINE.transition(world, refund, "lose dispute", failure_reason=DISPUTE_LOST)
+
+
 def cancel(world: World, id: str) -> Refund:
     """POST /refunds/{id}/cancel/, while it is ``pending``."""
     refund = get_or_404(world, Refund, id)
@@ -203,6 +224,7 @@ JOBS = {
     ),
     "refund.answer": STATE_MACHINE.job("succeed", lambda world, it, job: answer(world, it, job.data.get("code"))),
     "refund.expire": STATE_MACHINE.job("expire", expire),
+    "refund.lose_dispute": STATE_MACHINE.job("lose dispute", lose_dispute),
 }
 
 

@@ -61,6 +61,8 @@ class Transaction(Record, frozen=True, kw_only=True):
     updated_at: str
     # What was paid with: a refund goes back to it, and its magic value decides how the refund ends.
     instrument: Annotated[PaymentDetails, HIDDEN]
+    # By how much a tester set the amount above what the buyer paid, in minor units (B-89).
+    set_directly: Annotated[int, HIDDEN] = 0
 
 
 STATE_MACHINE = StateMachine(
@@ -128,17 +130,18 @@ def complete(world: World, transaction: Transaction) -> Transaction:
     return STATE_MACHINE.transition(world, transaction, "complete", processed_at=world.now)
 
 
-def count(
-    world: World, deposit: Transaction, amount: int, transactions: int = 0, *, at_least: int | None = None
-) -> None:
+def count(world: World, deposit: Transaction, amount: int, transactions: int = 0) -> None:
     """Add to the totals of a deposit's customer: ``total_spent`` counts amounts in the customer's currency only (B-30)."""
     customer = world.get(Customer, deposit.customer)
     if customer is not None:
-        spent = customer.total_spent + (amount if deposit.currency == customer.currency else 0)
+        total = customer.total_spent + (amount if deposit.currency == customer.currency else 0)
         number = customer.transactions_count + transactions
-        if at_least is not None:
-            spent, number = max(spent, at_least), max(number, at_least)
-        world.replace(customer, transactions_count=number, total_spent=spent)
+        world.replace(customer, transactions_count=number, total_spent=total)
+
+
+def spent(deposit: Transaction) -> int:
+    """Return what the customer's ``total_spent`` counts of a deposit, in minor units of its currency (B-30, B-56)."""
+    return deposit.amount - deposit.amount_refunded if deposit.status in COUNTED else 0
 
 
 def record_refund(world: World, deposit: Transaction, amount: int, **fields: Any) -> Transaction:
