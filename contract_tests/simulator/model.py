@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from contract_tests.simulator import deposits
+from contract_tests.simulator.deposits import DISPUTES, Deposit, Money, NotAllowed
 from contract_tests.support.settings import DEFAULTS
 
 DAY = timedelta(days=1)
@@ -45,6 +47,7 @@ TRANSITIONS = {
     ("unpaid", "active"),
     ("canceled", "active"),
     *((status, end) for status in LIVE for end in ("canceled", "expired")),
+    *DISPUTES,
 }
 """The transitions of the table of the specification and of the assumptions, which walks have to reach."""
 
@@ -65,10 +68,6 @@ SETS = {
     "move": ("next_amount", MOVED),  # B-40: "the new amount applies from the next period"
 }
 """The actions that set one attribute."""
-
-
-class NotAllowed(Exception):
-    """The action is none of the table: 422."""
 
 
 @dataclass(eq=False)
@@ -120,6 +119,7 @@ class Life:
     paused_in: str = ""
     noticed: bool = False
     walked: set[tuple[str, str]] = field(default_factory=set)
+    money: Money = field(default_factory=Money)
 
     def __post_init__(self) -> None:
         self.anchor, self.next_amount = self.now, self.amount
@@ -164,6 +164,8 @@ class Life:
             self.now = step[0]
             getattr(self, step[2])()
         self.now = to
+        self.money.advance(to)
+        self.walked |= self.money.walked
 
     def run(self) -> None:
         self.advance(self.now)
@@ -177,10 +179,10 @@ class Life:
         if self.is_to_be_noticed():
             assert self.trial_end is not None
             found.append((max(self.trial_end - 3 * DAY, self.now), 1, "notice"))
-        if self.retry_at is not None and self.status in ("active", "past_due"):
-            found.append((max(self.retry_at, self.now), 2, "retry"))
         if unsettled := self.unsettled():
-            found.append((max(min(map(overdue_at, unsettled)), self.now), 3, "fall_overdue"))
+            found.append((max(min(map(overdue_at, unsettled)), self.now), 2, "fall_overdue"))
+        if self.retry_at is not None and self.status in ("active", "past_due"):
+            found.append((max(self.retry_at, self.now), 3, "retry"))
         if self.status in LIVE:
             found.append((max(self.end, self.now), 4, "renew"))
         return found
@@ -264,7 +266,7 @@ class Life:
         payment = min(self.payments, key=lambda each: each.ends_at)
         self.payments.remove(payment)
         if payment.succeeds:
-            self.receive(payment.bill)
+            self.receive(payment.bill, by_card=payment.by_buyer)
             return
         self.send("payment_intent.failed", of_subscription=False)
         if not payment.by_buyer:
@@ -287,8 +289,9 @@ class Life:
                     self.status, bill.status, self.behind = "unpaid", "uncollectible", True
         self.send("subscription.payment_failed")
 
-    def receive(self, bill: Bill) -> None:
+    def receive(self, bill: Bill, *, by_card: bool) -> None:
         bill.status, bill.by_payment = "paid", True
+        self.money.deposits.append(Deposit(bill.total, by_card))
         for type in PAID:
             self.send(type, of_subscription=False)
         self.settle(bill)
@@ -326,6 +329,8 @@ class Life:
             self.phone = action
         elif action in SETS:
             setattr(self, *SETS[action])
+        elif action in deposits.ACTIONS:
+            self.money.act(action, self.now)
         elif action.startswith("put "):
             self.put(action.removeprefix("put "))
         else:
@@ -390,7 +395,7 @@ class Life:
         self.settle(bill)
 
     def do_pay_on_page(self) -> None:
-        self.receive(self.last("open", "uncollectible"))
+        self.receive(self.last("open", "uncollectible"), by_card=True)
 
     def do_abandon(self) -> None:
         """B-54: the buyer leaves the page at the check of the card."""
@@ -432,7 +437,18 @@ class Life:
             "terms": (self.cancels, self.sends, self.amount),
             "invoices": [(bill.status, bill.total, text(bill.at), bill.by_payment) for bill in self.bills],
             "events": [(type, text(at), status) for type, at, status in self.sent],
+            "deposits": [(each.status, each.amount, each.refunded) for each in self.money.deposits],
+            "refunds": [
+                sorted((refund.status, refund.amount, refund.reason or "") for refund in each.refunds)
+                for each in self.money.deposits
+            ],
+            "of refunds": [(type, text(at)) for type, at in self.money.sent],
+            "spent": self.money.spent(),
+            "books": (True, -self.money.spent() - self.paid_by_hand()),
         }
+
+    def paid_by_hand(self) -> int:
+        return sum(bill.total for bill in self.bills if bill.status == "paid" and not bill.by_payment)
 
 
 def overdue_at(bill: Bill) -> datetime:

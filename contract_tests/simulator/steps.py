@@ -224,6 +224,12 @@ async def receiver(at: Place, pick: int, behaviour: str) -> None:
     at.simulation.network.behaviours[at.pick("webhook_endpoint", pick).url] = behaviour
 
 
+@step(2, pick=NUMBERS, status=("disputed", "disputed", "failed", "completed"))
+async def dispute(at: Place, pick: int, status: str) -> None:
+    """A deposit is disputed, and the dispute is lost or won (B-56)."""
+    await at.ask("PATCH", f"/_emulator/objects/{at.pick('transaction', pick).id}", {"status": status})
+
+
 # -- clocks
 
 

@@ -91,7 +91,7 @@ def test_walks_and_the_model_do_not_differ(tmp_path: Path) -> None:
     found: list[str] = []
     for number, place in enumerate(("memory", f"tinydb:{tmp_path}/worlds.json", f"sqlite:{tmp_path}/worlds.db")):
         server = LocalServer(state=place)
-        found += [each for seed in range(number, 20, 3) for each in walk(server, seed, 20, reached)]
+        found += [each for seed in range(number, 24, 3) for each in walk(server, seed, 20, reached)]
         server.stop()
     assert found == []
     assert reached.keys() == TRANSITIONS

@@ -10,7 +10,9 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from contract_tests.simulator.model import MOVED, Life, NotAllowed, text
+from contract_tests.simulator import deposits
+from contract_tests.simulator.deposits import DISPUTES, PART, Money, NotAllowed
+from contract_tests.simulator.model import MOVED, Life, text
 from contract_tests.support.sandbox import BEYOND, CARD
 from emulator.testing import Emulator, LocalServer, RequestRefused
 
@@ -35,12 +37,16 @@ ACTIONS = {
 """Requests about the subscription; ``cancel_later`` is sent as a POST where that differs (past due, B-47)."""
 NOT_MODELED = BEYOND | {"customer.created"}
 """Types of events that say nothing of the life of a subscription, or that the specification does not have."""
+OF_REFUNDS = {"refund.succeeded", "refund.failed"}
+"""Events that are compared among themselves: at one instant with others their order says nothing."""
 INVOICE_ACTIONS = ("pay", "pay_on_page", "abandon", "void")
 STATUSES = ("active", "past_due", "unpaid", "paused", "canceled", "expired")
 FIELDS = [*(("current_period_end", days) for days in (-100, -1, 2, 40)), ("ends_at", -1), ("ends_at", 30)]
 DIRECTLY = (*(f"put {status}" for status in STATUSES), *(f"put {field} {days}" for field, days in FIELDS))
 """What a tester sets: see :meth:`Life.put`."""
-CHOICES = [*ACTIONS, *PHONES, *INVOICE_ACTIONS, *DIRECTLY]
+CHOICES = [*ACTIONS, *PHONES, *INVOICE_ACTIONS, *DIRECTLY, *deposits.ACTIONS]
+DISPUTED = {"dispute": "disputed", "win": "completed", "lose": "failed"}
+"""The status of a deposit that a tester sets, by action (B-56)."""
 SHORTLY = (timedelta(0), timedelta(milliseconds=1), timedelta(milliseconds=-1), timedelta(hours=5))
 
 
@@ -56,7 +62,7 @@ def walk(server: LocalServer, seed: int, steps: int, reached: Counter[Transition
         done = [repr(life)]
         for _ in range(steps):
             done.append(step(emulator, life, customer, path, chance, reached))
-            wanted, found = life.view(), view(emulator, path)
+            wanted, found = life.view(), view(emulator, path, customer)
             if wanted != found:
                 wrong = [f"{name}: {wanted[name]} not {found[name]}" for name in wanted if wanted[name] != found[name]]
                 yield "\n  ".join([f"walk {seed}", *done, *wrong])
@@ -88,8 +94,10 @@ def step(
     emulator: Emulator, life: Life, customer: str, path: str, chance: random.Random, reached: Counter[Transition]
 ) -> str:
     sought = seek(life, chance, reached)
-    if sought is None and chance.random() < 0.5:
-        to = max(life.now, target(life, chance))
+    if sought is None and life.money.deposits and DISPUTES - reached.keys() - life.walked:
+        sought = planned(life.money, life.now, life.walked | reached.keys(), 4)
+    if sought == "wait" or (sought is None and chance.random() < 0.5):
+        to = life.now + WEEK if sought else max(life.now, target(life, chance))
         emulator.api.post("/_emulator/clock/advance", {"to": text(to)})
         life.advance(to)
         return f"to {text(to)}"
@@ -98,7 +106,7 @@ def step(
     try:
         send(emulator, life, action, customer, path)
     except RequestRefused as error:
-        if error.status not in (404, 422):
+        if error.status not in (400, 404, 409, 422):
             raise
         refused = True
     try:
@@ -119,8 +127,30 @@ def seek(life: Life, chance: random.Random, reached: Counter[Transition]) -> str
     return None
 
 
+WEEK = timedelta(days=7)
+"""Longer than any refund takes."""
+
+
+def planned(money: Money, now: datetime, done: set[Transition], moves: int) -> str | None:
+    """Return the first of so many moves with the last deposit that make a new transition; None where there are none.
+
+    A move is an action, or ``wait`` for the refunds under way. Fewer moves are better.
+    """
+    for number in range(1, moves + 1):
+        for move in (*deposits.ACTIONS, "wait"):
+            tried = copy.deepcopy(money)
+            with suppress(NotAllowed):
+                if move == "wait":
+                    tried.advance(now + WEEK)
+                else:
+                    tried.act(move, now)
+                if tried.walked - done or (number > 1 and planned(tried, now, done, number - 1)):
+                    return move
+    return None
+
+
 def target(life: Life, chance: random.Random) -> datetime:
-    due = [at for at, _, _ in life.due()]
+    due = [at for at, _, _ in life.due()] + [refund.ends_at for _, refund in life.money.under_way()]
     if due and chance.random() < 0.6:
         return chance.choice(due) + chance.choice(SHORTLY)
     return life.now + timedelta(hours=chance.choice([1, 24, 72, 240, 744, 800]))
@@ -137,6 +167,14 @@ def send(emulator: Emulator, life: Life, action: str, customer: str, path: str) 
             emulator.api.post(f"/_emulator{path}/pay", {"method": method})
         else:
             emulator.api.post(f"/v1{path}/{action}/")
+    elif action in deposits.ACTIONS:
+        paid = emulator.api.get("/v1/transactions/", type="deposit", page_size=1)["data"]
+        id = paid[0]["id"] if paid else "none"
+        if action in DISPUTED:
+            emulator.api.patch(f"/_emulator/objects/{id}", {"status": DISPUTED[action]})
+        else:
+            amount = {"amount": PART} if action == "refund_part" else {}
+            emulator.api.post("/v1/refunds/", {"transaction": id, **amount})
     elif action in DIRECTLY:
         name, _, days = action.removeprefix("put ").partition(" ")
         fields = {name: text(life.now + timedelta(days=int(days), hours=7))} if days else {"status": name}
@@ -150,7 +188,7 @@ def send(emulator: Emulator, life: Life, action: str, customer: str, path: str) 
         (emulator.api.patch if method == "PATCH" else emulator.api.post)(path + end, body)
 
 
-def view(emulator: Emulator, path: str) -> dict[str, Any]:
+def view(emulator: Emulator, path: str, customer: str) -> dict[str, Any]:
     now = emulator.api.get(path)
     invoices = emulator.api.oldest("/v1/invoices/")
     events = list(emulator.api.newest("/_emulator/events"))[::-1]
@@ -163,8 +201,35 @@ def view(emulator: Emulator, path: str) -> dict[str, Any]:
             (each["status"], each["total"], each["created_at"], each["transaction"] is not None) for each in invoices
         ],
         "events": [
-            (each["type"], each["created_at"], shown(each)) for each in events if each["type"] not in NOT_MODELED
+            (each["type"], each["created_at"], shown(each))
+            for each in events
+            if each["type"] not in NOT_MODELED | OF_REFUNDS
         ],
+        "of refunds": [(each["type"], each["created_at"]) for each in events if each["type"] in OF_REFUNDS],
+        **money(emulator, customer),
+    }
+
+
+def money(emulator: Emulator, customer: str) -> dict[str, Any]:
+    """Return what the deposits, their refunds, the customer and the ledger say."""
+    paid = emulator.api.oldest("/v1/transactions/", type="deposit")
+    refunds = emulator.api.oldest("/v1/refunds/")
+    ledger = emulator.api.get("/_emulator/ledger", page_size=1)
+    return {
+        "deposits": [(each["status"], each["amount"], each["amount_refunded"]) for each in paid],
+        "refunds": [
+            sorted(
+                (refund["status"], refund["amount"], refund["failure_reason"] or "")
+                for refund in refunds
+                if refund["transaction"] == each["id"]
+            )
+            for each in paid
+        ],
+        "spent": emulator.api.get(f"/v1/customers/{customer}/")["total_spent"],
+        "books": (
+            ledger["balanced"],
+            sum(each["amount"] for each in ledger["totals"] if each["account"] == "buyers"),
+        ),
     }
 
 
