@@ -131,7 +131,7 @@ def test_every_sample_is_tried() -> None:
 
 def test_a_new_user_has_a_path_of_five_pages() -> None:
     """The first page names them in order, each leads to the next one, and each has samples that are run."""
-    path = ["install", "quickstart", "testing", "examinations", "going-live"]
+    path = ["install", "quickstart", "first-test", "examinations", "going-live"]
     first = (GUIDE / "index.md").read_text("utf-8").partition("## New here")[2].partition("##")[0]
     assert re.findall(r"\((\w[\w-]*)\.md\)", first) == path
     for page, following in pairwise(path):

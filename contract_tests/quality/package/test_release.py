@@ -86,7 +86,7 @@ def test_pages_of_a_release_name_no_clone_and_no_placeholder(stamped: Mapping[st
     assert [file for file in shipped if "in a clone" in file.read_text("utf-8")] == []
     assert "uvx payments-emulator demo" in stamped["README.md"]
     assert "ghcr.io/acme/payments:7" in stamped["docs/guide/install.md"]
-    assert "pip install payments-emulator pytest\n" in stamped["docs/guide/testing.md"]
+    assert "pip install payments-emulator pytest\n" in stamped["docs/guide/first-test.md"]
 
 
 def test_the_jobs_of_the_guide_can_be_copied_as_they_are(stamped: Mapping[str, str]) -> None:
