@@ -32,7 +32,7 @@ SAYS_NOTHING = {("record",), ("mcp",), ("world", "delete"), ("world", "export")}
 def examples(text: str) -> list[str]:
     """Return the lines that call the program, without what stands around them."""
     found = re.findall(rf"^ *(?:eval \"\$\(|\S*/)?({PROGRAM} [a-z].*)$", text, re.MULTILINE)
-    return [re.split(r"  +| [|<>] |`|\)\"", each)[0] for each in found]
+    return [re.split(r"  +| (?:\|\|?|[<>]) |`|\)\"", each)[0] for each in found]
 
 
 @pytest.fixture
