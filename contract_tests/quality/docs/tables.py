@@ -61,9 +61,9 @@ def _sentence(schema: dict[str, str]) -> str:
 
 def rules() -> str:
     return _table(
-        "rule",
+        "name",
         "severity",
-        "what is asked",
+        "rule",
         "section",
         rows=[(f"`{r.name}`", r.severity, r.advice, r.section) for r in audit.rules()],
     )
