@@ -58,10 +58,8 @@ class SuiteReport(NamedTuple):
             uses = "let it use PAYMENTS_EMULATOR_URL and PAYMENTS_EMULATOR_KEY"
             none = f"No mutant concerns what the command does; if it sends requests, {uses}."
             return "No mutant was tried." if self.remaining else none
-        others = len(self.untouched)
-        concern = "1 other does not concern" if others == 1 else f"{others} others do not concern"
         caught = f"{len(self.caught)} of {counted(self.tried, 'mutant')} caught, {len(self.survived)} survived"
-        return f"{int(self.score)} %: {caught}; {concern} the command."
+        return f"{int(self.score)} %: {caught}; {len(self.untouched)} not applicable."
 
     def report(self) -> Report:
         """Return what was found, one finding for each mutant that survives."""

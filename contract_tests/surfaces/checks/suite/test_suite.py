@@ -162,7 +162,7 @@ def test_a_suite_that_does_not_look_at_the_amount_catches_nothing(tmp_path: Path
     ended = examined("--only", "refund-short", "--junit", report, "--", *SUITE)
     assert ended.status == 1, ended.errors
     assert ended.output.splitlines()[:7] == [
-        "0 %: 0 of 1 mutant caught, 1 survived; 0 others do not concern the command.",
+        "0 %: 0 of 1 mutant caught, 1 survived; 0 not applicable.",
         "1. no test fails when a refund says `succeeded` for less than was asked",
         f"    again: payments-emulator test suite --only refund-short -- {shlex.join(SUITE)}",
         "    fix: Assert the amount of the refund.",
