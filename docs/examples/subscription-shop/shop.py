@@ -71,12 +71,12 @@ class Shop:
         return session["url"]
 
     def has_access(self, account):
-        """Whether the account may use what it pays for."""
+        """Return whether the account has access."""
         subscription = self.subscriptions.get(account)
         if subscription is None:
             return False
         now, paid_until = self.now(), datetime.fromisoformat(subscription["current_period_end"])
-        if subscription["status"] in ("past_due", "unpaid"):  # its present period is the one that is not paid
+        if subscription["status"] in ("past_due", "unpaid"):  # the current period is the unpaid one
             grace = GRACE if subscription["status"] == "past_due" else timedelta()
             return now < datetime.fromisoformat(subscription["current_period_start"]) + grace
         return subscription["status"] in ("trialing", "active") and now < paid_until + GRACE
@@ -101,10 +101,12 @@ class Shop:
         self._change(account, {"payment_method": made["id"]})
 
     def pay_now(self, account):
-        """Where the buyer pays what is owed, without waiting for the next retry or after the last; None if nothing is."""
-        # An uncollectible invoice, whose last retry failed, can still be paid on its page, which makes the subscription active.
-        # Not POST /v1/invoices/{id}/pay/, which records money that came another way.
-        return next((invoice["payment_url"] for invoice in self._invoices(account, "open,uncollectible")), None)
+        """Return the page on which the buyer can pay the unpaid invoice now; None if all are paid."""
+        # An uncollectible invoice, whose last retry failed, can still be paid on its page, which
+        # makes the subscription active. Don't call POST /v1/invoices/{id}/pay/: it records money
+        # that came another way.
+        invoices = self._invoices(account, "open,uncollectible")
+        return next((invoice["payment_url"] for invoice in invoices), None)
 
     def refund(self, account):
         """Pay back the last payment. A second click on the button pays nothing more."""
@@ -114,7 +116,7 @@ class Shop:
         )
 
     def reconcile(self):
-        """Every night: look up what no webhook has said. That a subscription is ``unpaid`` has no event at all."""
+        """Every night, look up changes without a webhook: ``unpaid`` has no event."""
         for session in [*self.sessions]:
             self._look_at_session(session)
         for account in self.customers:
@@ -130,7 +132,7 @@ class Shop:
             self._look_up(account)
 
     def _look_up(self, account):
-        """Read the subscription. An event may come twice, late, or in another order: what counts is what is so now."""
+        """Read the subscription: events may come twice, late, or in another order."""
         found = self._call("GET", f"/v1/subscriptions/?customer={self.customers[account]}")["data"]
         if found:
             self.subscriptions[account] = found[0]
@@ -160,7 +162,8 @@ class Shop:
         if type == "checkout.session.completed" and thing["id"] in self.sessions:
             self._look_at_session(thing["id"])
             return
-        account = next((name for name, id in self.customers.items() if id == thing.get("customer")), None)
+        customer = thing.get("customer")
+        account = next((name for name, id in self.customers.items() if id == customer), None)
         if account:
             self._look_up(account)
             if type == "subscription.trial_will_end":

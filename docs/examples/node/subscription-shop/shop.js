@@ -55,7 +55,7 @@ export class Shop {
     const subscription = this.subscriptions.get(account);
     if (!subscription) return false;
     const { status, current_period_start: start, current_period_end: end } = subscription;
-    if (["past_due", "unpaid"].includes(status)) { // its present period is the one that is not paid
+    if (["past_due", "unpaid"].includes(status)) { // the current period is the unpaid one
       return now < new Date(start).getTime() + (status === "past_due" ? GRACE : 0);
     }
     return ["trialing", "active"].includes(status) && now < new Date(end).getTime() + GRACE;
