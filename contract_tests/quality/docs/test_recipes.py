@@ -15,7 +15,13 @@ from contract_tests.quality.docs.pages import ROOT
 
 PAGE = ROOT / "docs" / "contributing" / "recipes.md"
 
-FILES_AT_MOST = {"Add a resource": 6, "Add a field": 2, "Add an event": 4}
+FILES_AT_MOST = {
+    "Add a resource": 6,
+    "Add a field": 2,
+    "Add an event": 4,
+    "Add a kind of fault to test app": 3,
+    "Add a command": 4,
+}
 """How many files each recipe may take, in the order in which they are applied: the field is one of the new resource."""
 
 LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "node_modules")
@@ -26,6 +32,8 @@ CHECKS = (
     "contract_tests/simulator/test_simulate.py",
     "contract_tests/quality/docs/test_pages.py",
     "contract_tests/surfaces/i18n/test_languages.py",
+    "contract_tests/surfaces/checks/app",
+    "contract_tests/surfaces/cli",
     "contract_tests/surfaces/control",
     "contract_tests/surfaces/console",
     "contract_tests/surfaces/pages",
@@ -38,6 +46,12 @@ ABOUT_OTHERS = (
     "contract_tests/surfaces/pages/test_docs.py::test_every_link_within_the_pages_leads_somewhere",
 )
 """Tests that take long, or need the built guide, which the copy has not, and examine nothing that a recipe changes."""
+
+STEPS = [
+    *re.findall(r"^step ((?:ruff|mypy|lint-imports)\b.*)$", (ROOT / ".ci/run").read_text("utf-8"), re.M),
+    "python -m contract_tests.quality.sizes",
+]
+"""The steps of ``.ci/run`` before the tests that a change of the tree can break."""
 
 
 class Patch(NamedTuple):
@@ -113,15 +127,16 @@ def run(tree: Path, *command: str) -> None:
 def test_with_all_recipes_the_tree_passes_the_tests_that_go_through_all_kinds_and_those_of_the_recipes(
     changed_tree: Path,
 ) -> None:
-    own = {patch.path for patch in EVERYTHING if patch.path.startswith("contract_tests/")}
-    assert len(own) == 2
+    own = {patch.path for patch in EVERYTHING if patch.path.startswith("contract_tests/") and patch.is_new}
     others = [f"--deselect={test}" for test in ABOUT_OTHERS]
     run(changed_tree, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *others, *CHECKS, *own)
 
 
 @pytest.mark.long
-@pytest.mark.needs("ruff")
-def test_the_recipes_are_in_style(changed_tree: Path) -> None:
-    written = {patch.path for patch in EVERYTHING if patch.path.endswith(".py")}
-    run(changed_tree, "-m", "ruff", "check", *written)
-    run(changed_tree, "-m", "ruff", "format", "--check", *written)
+@pytest.mark.needs("ruff", "mypy", "lint-imports")
+@pytest.mark.parametrize("step", STEPS)
+def test_with_all_recipes_the_tree_passes_each_step_of_a_run_of_ci(changed_tree: Path, step: str) -> None:
+    program, *arguments = step.split()
+    command = [str(Path(sys.executable).with_name(program)), *arguments]
+    done = subprocess.run(command, cwd=changed_tree, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
