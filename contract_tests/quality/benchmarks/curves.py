@@ -184,10 +184,12 @@ HEAD = """## Where it grows
 
 ![The cost of each operation against the customers of a world](curves.svg)
 
-`python -m contract_tests.quality.benchmarks.curves` draws it: milliseconds of one client's request, by customers
-of a world. {subscriptions} of them subscribe by the month; an advance renews them. A start lasts until the first list. The last
-column is the power of the size by which a cost grows over the last decade: 0 not at all, 1 in proportion. *Others wait*: the
-longest answer that another world got meanwhile; the plot also has it for a stored world.
+The plot, drawn by `python -m contract_tests.quality.benchmarks.curves`, shows the milliseconds of
+one client's request against the customers of a world. {subscriptions} of them subscribe by the
+month; an advance renews them. A start lasts until the first list. The last column is the power of
+the size by which a cost grows over the last decade: 0 means not at all, 1 in proportion. *Others
+wait* is the longest response time of another world meanwhile; the plot also shows it for a stored
+world.
 """
 
 
