@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -176,7 +177,7 @@ def test_a_receiver_with_a_defect(receiver: Receiver) -> None:
     shown = " ".join(output.split())
     assert "An event without a signature: not rejected unsigned: expected: a 4xx (Delivery rule 1; B-83)" in shown
     assert "got: 204 to customer.created fix: Reject" in shown
-    assert "2 of 21 checks failed" in shown, "the signature of another method has another header"
+    assert re.search(r"\b2 of \d+ checks failed", shown), "the signature of another method has another header"
     assert "accepting 204 is an assumption" not in shown, "nothing that should be accepted was answered so"
     status, output, errors = certify(receiver.url, "--json")
     assert (status, errors) == (1, "")
@@ -211,7 +212,7 @@ def test_the_secret_is_not_shown(receiver: Receiver, method: str) -> None:
 def test_with_a_url_the_events_happen_there(receiver: Receiver, sandbox: Sandbox) -> None:
     """A receiver that reads the object of each event finds it."""
     ended = certify(receiver.url, "--url", sandbox.url, "--key", sandbox.key)
-    assert "All 21 checks passed" in ended.output, ended
+    assert re.search(r"All \d+ checks passed", ended.output), ended
     assert {received.event["app"] for received in receiver.received} == {sandbox.control.get("/app")["id"]}
     for event in (each.event for each in receiver.received if each.event["type"] == "invoice.paid"):
         assert sandbox.api.get(f"/invoices/{event['data']['object']['id']}/")["status"] == "paid"

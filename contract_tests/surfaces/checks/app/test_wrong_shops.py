@@ -1,7 +1,4 @@
-"""Wrong shops, each with one mistake that people make: the examination that names it in its first three lines.
-
-Twenty-five of the twenty-seven sell credits, and two are a club.
-"""
+"""Wrong shops, each with one mistake that people make: the examination that names it in its first three lines."""
 
 from __future__ import annotations
 
