@@ -262,12 +262,8 @@ def sandbox_only(document: Document) -> frozenset[str]:
     )
 
 
-MAX_CACHED = 100
-"""Characters of an ``Authorization`` header that is cached; longer ones, padded with spaces, are parsed each time."""
-
-
 class CachedKey(NamedTuple):
-    """What a valid ``Authorization`` header stands for: its world, and the magic key rules that concern its key."""
+    """What a valid key stands for: its world, and the magic key rules that concern it."""
 
     runtime: Runtime
     rules: tuple[clients.MagicKey, ...]
@@ -279,11 +275,13 @@ class Authenticator:
     def __init__(self, engine: Engine, sandbox_only: frozenset[str]) -> None:
         self._engine = engine
         self._sandbox_only = sandbox_only
-        self._cached: dict[str, CachedKey] = {}
+        self._cached: dict[clients.Key, CachedKey] = {}
         engine.when_discarded.append(self._forget)
 
     def _forget(self, runtime: Runtime) -> None:
-        self._cached = {value: key for value, key in self._cached.items() if key.runtime is not runtime}
+        key = clients.Key.of(runtime.world)
+        if key in self._cached and self._cached[key].runtime is runtime:
+            del self._cached[key]
 
     async def authenticate(self, context: RequestContext, required: bool) -> Runtime:
         """Return the runtime of the world of the key in ``Authorization``. Raises 401 or 403 (B-02 to B-04)."""
@@ -291,7 +289,7 @@ class Authenticator:
         if value is None and not required:
             runtime, rules = CachedKey(await self._opened_by_token(context), ())
         else:
-            runtime, rules = self._cached.get(value or "") or await self._resolve(value)
+            runtime, rules = await self._resolve(clients.read_key(value))
         world = runtime.world
         # Set before anything is raised: the App has a say in the shape of errors.
         context.runtime = runtime
@@ -319,12 +317,12 @@ class Authenticator:
             raise emails.invoice_token_error()
         return runtime
 
-    async def _resolve(self, value: str | None) -> CachedKey:
-        key = clients.read_key(value)
+    async def _resolve(self, key: clients.Key) -> CachedKey:
+        if (cached := self._cached.get(key)) is not None:
+            return cached
         rules = tuple(rule for rule in self._engine.reference_data.magic_keys if rule.concerns(key))
         resolved = CachedKey(await self._engine.open(key), rules)
-        if value is not None and len(value) <= MAX_CACHED:
-            self._cached[value] = resolved
+        self._cached[key] = resolved
         return resolved
 
 

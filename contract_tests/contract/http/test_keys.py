@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
+from itertools import product
 
 import pytest
 
@@ -12,6 +13,9 @@ from contract_tests.support.client import Client
 from contract_tests.support.contract import Contract, contract
 from contract_tests.support.sandbox import RunningServer, Sandbox
 from contract_tests.support.servers import CLIENT
+from emulator.engine.engine import Engine
+from emulator.engine.runtime import Runtime
+from emulator.resources.app.clients import Key
 
 
 def ask(server: RunningServer, contract: Contract, *headers: bytes, path: str = "/v1/customers/") -> Answer:
@@ -67,6 +71,24 @@ def test_schemes_are_case_blind_and_spaces_do_not_count(server: RunningServer, s
     """RFC 9110, 11.1: the scheme's letter case; the key's own counts."""
     for value in (b"BEARER sk_test_demo", b"  Bearer    sk_test_demo   ", b"Bearer sk_prod_demo"):
         assert ask(server, service_contract, b"AUTHORIZATION:" + value).status == 200
+
+
+def test_a_key_is_looked_up_once_however_its_header_is_spelled(
+    server: RunningServer, service_contract: Contract, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the server keeps of a key does not grow with the spellings of the scheme and of the blanks."""
+    engine, opened = server.server.sandbox.engine, list[Key]()
+
+    async def open_world(key: Key) -> Runtime:
+        opened.append(key)
+        return await Engine.open(engine, key)
+
+    monkeypatch.setattr(engine, "open", open_world)
+    spellings = product((b"Bearer", b"bearer", b"bEaReR"), (b" ", b"   "))
+    for scheme, blanks in spellings:
+        header = b"Authorization: " + scheme + blanks + b"sk_test_spelled"
+        assert ask(server, service_contract, header).status == 200
+    assert opened == [Key("spelled", livemode=False)]
 
 
 def test_a_name_has_1_to_64_characters(server: RunningServer, service_contract: Contract) -> None:
