@@ -1,7 +1,7 @@
 """The service's API, ``/v1``: a secret key opens a world, and a function of the rules executes the operation.
 
-Between key and body stand security profiles, limits, forced errors and injected faults, in this order (B-05); a POST with an
-Idempotency-Key is executed once, and its response repeated (B-16).
+Between key and body stand security profiles, limits, forced errors, injected faults and the form of the headers, in this
+order (B-05); a POST with an Idempotency-Key is executed once, and its response repeated (B-16).
 """
 
 from __future__ import annotations
@@ -49,15 +49,16 @@ class RequestPolicy:
     """A layer of the service's stack, after authentication. ``paths`` are the document's, by operationId."""
 
     def __init__(self, app: ASGIApp, paths: Mapping[str, str]) -> None:
-        self._app = app
-        self._fault_injection = FaultInjection(app, paths)
+        self._app = _checking_headers(app)
+        self._fault_injection = FaultInjection(self._app, paths)
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         context: RequestContext = scope[SCOPE_KEY]
         runtime: Any = context.runtime
         own: Any = context.settings
         if context.repeats_a_header:
-            context.require_single("Idempotency-Key", "Origin")
+            # Here, and not with the form of the other headers, so that no profile chooses between two.
+            context.require_single("Origin")
         # A request without a key comes from a link in an email. The merchant's customer opens it, not their server.
         if runtime.world.holds(SecurityProfile) and b"authorization" in context.headers:
             _apply_security_profiles(context, runtime.world)
@@ -79,6 +80,21 @@ class RequestPolicy:
             await self._fault_injection.handle(context, runtime, scope, receive, send)
 
 
+def _checking_headers(app: ASGIApp) -> ASGIApp:
+    """Return the application behind a check of the form of the headers (B-05): 400, before any of the body."""
+
+    def checked(scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        context: RequestContext = scope[SCOPE_KEY]
+        if IDEMPOTENCY_KEY in context.headers:
+            if context.repeats_a_header:
+                context.require_single("Idempotency-Key")
+            if context.method == "POST":
+                _require_printable(context.header(IDEMPOTENCY_KEY) or "")
+        return app(scope, receive, send)
+
+    return checked
+
+
 def _apply_security_profiles(context: RequestContext, world: World) -> None:
     """Raise 403 for a request that the App's security profiles forbid (B-70)."""
     if in_force(world):
@@ -93,20 +109,26 @@ REPLAYED = {"Idempotent-Replayed": "true"}
 STORED_ERRORS = (404, 409)
 """Statuses of errors that depend on the objects and are stored; any other is raised before an object is read."""
 
+IDEMPOTENCY_KEY = b"idempotency-key"
+
 _PRINTABLE = re.compile(r"[\x20-\x7e]{1,255}")
+
+
+def _require_printable(key: str) -> None:
+    """Raise 400 for an ``Idempotency-Key`` that is none (B-16)."""
+    if not _PRINTABLE.fullmatch(key):
+        raise ApiError(
+            "VALIDATION_ERROR",
+            http_status=400,
+            param="Idempotency-Key",
+            message="Idempotency-Key: must have 1 to 255 printable ASCII characters",
+        )
 
 
 class IdempotentRequest:
     """One request with a key: the key, the request's fingerprint, and the status of its success."""
 
     def __init__(self, key: str, context: RequestContext, status: int) -> None:
-        if not _PRINTABLE.fullmatch(key):
-            raise ApiError(
-                "VALIDATION_ERROR",
-                http_status=400,
-                param="Idempotency-Key",
-                message="Idempotency-Key: must have 1 to 255 printable ASCII characters",
-            )
         self.key = key
         self.fingerprint = fingerprint(context.method, context.path, context.raw)
         self.status = status
@@ -337,8 +359,8 @@ async def execute(
     if context.method == "POST":
         if operation.operation_id in WAITING_FOR_A_DELIVERY:
             await runtime.advances.require_answered(context.path_params["id"])
-        if b"idempotency-key" in context.headers:
-            request = IdempotentRequest(context.header(b"idempotency-key") or "", context, operation.status)
+        if IDEMPOTENCY_KEY in context.headers:
+            request = IdempotentRequest(context.header(IDEMPOTENCY_KEY) or "", context, operation.status)
             return await request.execute(context, runtime, operation.function, arguments)
     if context.hold_ms:
         await context.hold()
