@@ -17,6 +17,7 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
+from emulator.core import calendar
 from emulator.core.event_types import EVENTS
 from emulator.version import extra_command
 
@@ -156,11 +157,11 @@ DURATION = Parsed("DURATION", duration)
 
 
 def instant(value: str) -> str:
-    if re.fullmatch(r"\d{4}-\d\d-\d\d", value, re.ASCII):
-        return f"{value}T00:00:00Z"
-    if not re.fullmatch(r"\d{4}-\d\d-\d\d[Tt ]\S+", value, re.ASCII):
-        raise ValueError(f"{value!r} is not an instant such as 2026-03-01T00:00:00Z, or a day such as 2026-03-01")
-    return value
+    try:
+        return calendar.normalise(value)
+    except ValueError:
+        allowed = "an instant such as 2026-03-01T00:00:00Z, or a day such as 2026-03-01"
+        raise ValueError(f"{value!r} is not {allowed}") from None
 
 
 INSTANT = Parsed("INSTANT", instant)
@@ -174,9 +175,8 @@ def _clock_start(value: str) -> Any:
 
     try:
         return parse_start(value)
-    except ValueError:
-        allowed = "running, frozen, or frozen@ and an instant such as 2026-01-01T00:00:00Z"
-        raise ValueError(f"{value!r}: {allowed}") from None
+    except ValueError as error:
+        raise ValueError(f"{value!r}: {error}") from None
 
 
 def _state_url(value: str) -> str:

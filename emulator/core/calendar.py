@@ -21,7 +21,7 @@ LAST: Timestamp = "9999-12-31T23:59:59.999Z"
 """The last instant of the calendar. It stands for "never": no clock reaches it, so a job due then never runs."""
 
 END: Timestamp = "9999-12-31T23:59:59.998Z"
-"""The last instant a clock can show."""
+"""The last instant a clock can show (B-91)."""
 
 _DAYS = {"day": 1, "week": 7}
 
@@ -46,29 +46,22 @@ def stamp(moment: datetime) -> Timestamp:
 
 # Hours end with 23: Python 3.14 also reads 24:00:00, which RFC 3339 does not have.
 _DATE_TIME = re.compile(r"\d{4}-\d\d-\d\dT([01]\d|2[0-3]):\d\d:\d\d(\.\d+)?(?P<offset>Z|[+-]\d\d:\d\d)?", re.ASCII)
-_ORDINAL_DATE = re.compile(r"(\d{4})-?(\d{3})", re.ASCII)
-"""A date by the number of its day, which ``date.fromisoformat`` does not read."""
+_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 
 def normalise(instant: str) -> Timestamp:
-    """Return an instant as clients write it: an ISO 8601 date, at its midnight, or an RFC 3339 date-time (B-17).
+    """Return an instant as clients write it: a day (its midnight) or an RFC 3339 date-time (B-17).
 
-    Without an offset it is UTC. Raises ``ValueError`` for other text, and for an instant outside the years 1 to 9999.
+    Without an offset it is UTC. Raises ``ValueError`` for other text, other forms of ISO 8601
+    included, and for an instant outside the years 1 to 9999.
     """
     text = instant.upper()
+    if _DAY.fullmatch(text):
+        return midnight(date.fromisoformat(text).isoformat())
     date_time = _DATE_TIME.fullmatch(text)
     if date_time is None:
-        return midnight(_date(text).isoformat())
+        raise ValueError(f"{instant!r} is no day and no date-time of RFC 3339")
     return stamp(parse(text if date_time["offset"] else text + "Z"))
-
-
-def _date(text: str) -> date:
-    if (ordinal := _ORDINAL_DATE.fullmatch(text)) is None:
-        return date.fromisoformat(text)
-    found = date.fromordinal(date(int(ordinal[1]), 1, 1).toordinal() + int(ordinal[2]) - 1)
-    if found.year != int(ordinal[1]):
-        raise ValueError(f"{text!r} is no day of its year")
-    return found
 
 
 def from_epoch(seconds: float) -> Timestamp:

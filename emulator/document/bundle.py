@@ -100,7 +100,7 @@ def resource_schema(name: str, written: Schema) -> Schema:
 # -- bounds of every array and string of a request that has none
 
 
-BOUNDED = frozenset(["country", "currency", "date", "date-time", "domain", "e164", "email", "ipv4-network"])
+BOUNDED = frozenset(["country", "currency", "date", "date-time", "domain", "e164", "email", "instant", "ipv4-network"])
 """The formats whose texts are short by themselves."""
 
 FINITE = frozenset(["country", "currency"])

@@ -24,7 +24,7 @@ INSTEAD = "x-use-instead"
 
 def published(document: Document) -> Document:
     """Return the document as it is served, still in the form of 3.0 that the YAML files have."""
-    whole = map_schemas(document, lambda schema: _default(_instant(schema)))
+    whole = map_schemas(document, lambda schema: _default(_shown_instant(schema)))
     whole["info"] = {**whole["info"], "contact": {"name": "payments-emulator"}}
     _mark(whole)
     if WEBHOOKS in whole:
@@ -38,17 +38,11 @@ def _default(schema: Schema) -> Schema:
     return without(schema, "default") if is_field else schema
 
 
-def _instant(schema: Schema) -> Schema:
-    """Say of an instant that is taken that a date will do as well (B-17); one that is shown has a pattern.
-
-    The pattern is left out: the PHP client holds the object that it made of the text against it.
+def _shown_instant(schema: Schema) -> Schema:
+    """Leave out the pattern of an instant that is shown: the PHP client holds the object that it made of the text
+    against it. One that is taken has a format of our own, since a ``date-time`` has an offset (B-17).
     """
-    if schema.get("format") != "date-time":
-        return schema
-    if "pattern" in schema:
-        return without(schema, "pattern")
-    formats = [{"type": "string", "format": "date"}, {"type": "string", "format": "date-time"}]
-    return without(schema, "type", "format") | {"anyOf": formats}
+    return without(schema, "pattern") if schema.get("format") == "date-time" else schema
 
 
 def _mark(document: Document) -> None:
@@ -100,12 +94,17 @@ _AFTER_SCHEME = rf"://{_HOST}{_PORT}([/?#][^\s\x00-\x1f\x7f]*)?$"
 Generated Go clients validate errors by it: Go knows ``\\x00`` but no ``\\u0000``, and their validator parts a rule at commas.
 """
 
+_DAY = "[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
+_TIME = r"[Tt]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]+)?"
+_OFFSET = "([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])"
+
 URL = {"pattern": f"^https?{_AFTER_SCHEME}"}
 
 LIMITS: dict[str, Schema] = {
     "domain": {"pattern": rf"^{_LABEL}(\.{_LABEL})*$", "maxLength": 253},
     "e164": {"pattern": r"^\+[1-9][0-9]{6,14}$"},
     "email": {"maxLength": 254},
+    "instant": {"pattern": f"^{_DAY}({_TIME}{_OFFSET}?)?$"},
     "https-uri": {"pattern": f"^https{_AFTER_SCHEME}"},
     "ipv4-network": {"pattern": rf"^{_OCTET}(\.{_OCTET}){{3}}(/(3[0-2]|[12]?[0-9]))?$"},
     "not-blank": {"pattern": r"^\s*\S[\s\S]*$"},

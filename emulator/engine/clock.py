@@ -77,6 +77,9 @@ RUNNING: Final = "running"
 FROZEN: Final = "frozen"
 
 
+CLOCK_STARTS = "must be running, frozen, or frozen@ and an instant such as 2026-01-01T00:00:00Z"
+
+
 class ClockState(msgspec.Struct, frozen=True, kw_only=True):
     """What a clock shows. ``rate`` is seconds of the world for each real second; ``pending`` counts planned jobs.
 
@@ -92,15 +95,25 @@ class ClockState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse_start(text: str) -> tuple[ClockMode, Timestamp | None]:
-    """Return mode and instant of ``running``, ``frozen`` or ``frozen@INSTANT``; raises ``ValueError`` for anything else."""
-    mode, at, instant = text.partition("@")
-    if at and mode == FROZEN:
-        return FROZEN, calendar.normalise(instant)
+    """Return mode and instant of ``running``, ``frozen`` or ``frozen@INSTANT``.
+
+    Raises ``ValueError``, which says what a start must be, for anything else, and for an instant
+    that no clock shows (B-91).
+    """
     if text == RUNNING:
         return RUNNING, None
     if text == FROZEN:
         return FROZEN, None
-    raise ValueError(text)
+    mode, _, written = text.partition("@")
+    try:
+        instant = calendar.normalise(written) if mode == FROZEN else None
+    except ValueError:
+        instant = None
+    if instant is None:
+        raise ValueError(CLOCK_STARTS)
+    if instant > calendar.END:
+        raise ValueError(f"must be at most {FROZEN}@{calendar.END}, the last instant of a clock")
+    return FROZEN, instant
 
 
 class Clock:

@@ -63,7 +63,7 @@ def cast(text: str, schema: Mapping[str, Any]) -> Any:
             return {"true": True, "false": False}.get(text, text)
         case "array":
             return cast_each(text.split(","), schema)
-    return _instant(text) if schema.get("format") == "date-time" else text
+    return _instant(text) if schema.get("format") == "instant" else text
 
 
 def _instant(text: str) -> str:
@@ -216,7 +216,7 @@ class OperationHandler:
                 source = schema.source
                 given[name] = value = cast_each(texts, source) if name in self._repeatable else cast(texts[0], source)
                 if not schema.accepts(value):
-                    is_unencoded = source.get("format") == "date-time" and " " in texts[0]
+                    is_unencoded = source.get("format") == "instant" and " " in texts[0]
                     hint = "; a + in a URL is written %2B" if is_unencoded else ""
                     violations.extend(_bad(name, each.message + hint) for each in schema.violations(value))
         violations.extend(_bad(name, "is required") for name in sorted(self._required - given.keys()))

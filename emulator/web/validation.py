@@ -153,7 +153,7 @@ def _matches(name: str) -> Callable[[str], bool]:
 _has_form_of_network = _matches("ipv4-network")
 
 FORMATS: dict[str, Callable[[str], bool]] = {
-    "date-time": _passes(calendar.normalise),
+    **dict.fromkeys(("date-time", "instant"), _passes(calendar.normalise)),
     "date": lambda text: _DAY.fullmatch(text) is not None and _passes(date.fromisoformat)(text),
     "email": lambda text: _EMAIL.fullmatch(text) is not None,
     "e164": _matches("e164"),
@@ -167,7 +167,9 @@ FORMATS: dict[str, Callable[[str], bool]] = {
 }
 
 EXPLAINED: dict[str, str] = {
-    "date-time": "must be an ISO 8601 date or instant, such as 2026-01-31 or 2026-01-31T09:30:00Z",
+    **dict.fromkeys(
+        ("date-time", "instant"), "must be an ISO 8601 date or instant, such as 2026-01-31 or 2026-01-31T09:30:00Z"
+    ),
     "date": "must be a date YYYY-MM-DD",
     "email": "must be an email address of at most 254 characters, such as name@example.com",
     "e164": "must be a phone number in E.164 form: + and 7 to 15 digits, no spaces or dashes",

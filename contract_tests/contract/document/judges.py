@@ -64,6 +64,10 @@ LABEL = "[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?"
 FORMATS: dict[str, Format] = {
     "date-time": _parses(datetime.fromisoformat, r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)"),
     "date": _parses(date.fromisoformat, r"\d{4}-\d\d-\d\d"),
+    "instant": _parses(
+        datetime.fromisoformat,
+        r"\d{4}-\d\d-\d\d([Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)?)?",
+    ),
     "email": _matches(r"[!-?A-~]+@[A-Za-z0-9.-]+"),
     "uri": is_uri,
     "page-url": _matches(r"https://\S+|http://(\S+\.)?(localhost|127(\.\d+){3}|\[::1\])([:/?#]\S*)?"),

@@ -58,8 +58,11 @@ INVALID: dict[tuple[str, str], tuple[object, ...]] = {
         *("P1H", "PT1D", "1d2h", "9999999999d", "PT0.0001S", "١d", "", "1 d"),
         *("P9999Y", "P7974Y", "P999999M", "PT999999999H", "999999999d", "999999999w"),
     ),
-    ("/clock/advance", "to"): (*OUTSIDE, "tomorrow", "2026-02-01 00:00:00Z", "2026-02-30T00:00:00Z", 5, None),
-    ("/clock/freeze", "at"): OUTSIDE,
+    ("/clock/advance", "to"): (
+        *(*OUTSIDE, "tomorrow", "2026-02-01 00:00:00Z", "2026-02-30T00:00:00Z", 5, None),
+        *("2099-W20", "2099-032", "20990102"),
+    ),
+    ("/clock/freeze", "at"): (*OUTSIDE, "2099-W20", "2099-032", "20990102"),
     ("/clock/run", "rate"): (0, -1, "fast", None, True, 31_536_001, 1e300),
 }
 

@@ -141,7 +141,7 @@ def values_of(name: str, schema: Part, everything: list[Any]) -> list[str]:
     return [*dict.fromkeys(present), ABSENT.get(node.get("format", ""), "unknown")]
 
 
-ABSENT = {"currency": "USD", "date": "2026-01-20", "date-time": "2026-01-02T00:00:00.001Z"}
+ABSENT = {"currency": "USD", "date": "2026-01-20", "instant": "2026-01-02T00:00:00.001Z"}
 """A value of each format that no object has."""
 
 
@@ -173,6 +173,7 @@ NO_INTEGERS = [
 NO_DATES = [
     *("2026-13-01", "2026-01-01T25:00:00", "1767225600", "2026-02-30T00:00:00Z", "", "now", "2026-000", "2026-366"),
     *("2025-12-31T24:01Z", "0000-001", "2026-06-01 00:00:00Z", "2026-06-01T00:00Z", "20260601T000000Z"),
+    *("2026-W20", "2026-W20-1", "2026W201", "2026-001", "2026001", "20260601"),
 ]
 
 
@@ -183,7 +184,7 @@ def misused(name: str, node: dict[str, Any]) -> list[str]:
         return [*NO_INTEGERS, *below, *([str(node["maximum"] + 1), "1" + "0" * 299] if "maximum" in node else [])]
     if node["type"] == "boolean":
         return ["yes", "1", "True", ""]
-    if node.get("format") in ("date-time", "date"):
+    if node.get("format") in ("instant", "date"):
         return NO_DATES
     names = names_of(node)
     if names:

@@ -189,7 +189,9 @@ def test_a_connection_survives_a_body_that_was_not_read(sandbox: Sandbox) -> Non
 # -- queries
 
 
-@pytest.mark.parametrize("until", ["2025-12-31T23:59:59Z", "tomorrow", "P0D", "-P1D", "2026-13-01T00:00:00Z", "P9000Y"])
+@pytest.mark.parametrize(
+    "until", ["2025-12-31T23:59:59Z", "tomorrow", "P0D", "-P1D", "2026-13-01T00:00:00Z", "P9000Y", "2099-W20"]
+)
 def test_a_schedule_is_asked_for_until_an_instant_ahead(sandbox: Sandbox, until: str) -> None:
     """No schema says so: an instant or a duration, and not past."""
     error = sandbox.control.rejected("GET", f"/schedule?until={until}", 422, "INVALID_FILTER_PARAM")
@@ -227,7 +229,7 @@ def test_text_is_percent_encoded_utf_8(sandbox: Sandbox, line: Line, query: str,
 @pytest.mark.parametrize(
     "instant",
     [
-        *("2026-02-01", "20260201", "2026-032", "2026032", "2026-W05-7"),
+        "2026-02-01",
         *("2026-02-01T00:00:00", "2026-02-01T00:00:00Z", "2026-02-01t00:00:00.000z", "2026-01-31T23:00:00-01:00"),
     ],
 )

@@ -118,6 +118,8 @@ BAD = {
     "--host=": "Cannot listen on",
     "--clock stopped": "running, frozen, or frozen@",
     "--clock running@2026-01-01T00:00:00Z": "running",
+    "--clock frozen@2026-W20": "running, frozen, or frozen@",
+    "--clock frozen@9999-12-31T23:59:59.999Z": "9999-12-31T23:59:59.998Z",
     "--seed 1.5": "--seed",
     "--keys closed": "'open', 'listed'",
     "--state floppy:x": "floppy:x",

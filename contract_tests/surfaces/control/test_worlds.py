@@ -94,13 +94,17 @@ def test_a_reset_says_how_the_world_starts(sandbox: Sandbox) -> None:
     assert (made[0] == made[2], made[0]["id"] != made[1]["id"]) == (True, True)
     at = sandbox.control.post("/reset", {"clock": "frozen@2020-02-29T12:00:00+02:00"})
     assert (at["mode"], at["now"]) == ("frozen", "2020-02-29T10:00:00.000Z")
+    last = "9999-12-31T23:59:59.998Z"
+    assert sandbox.control.post("/reset", {"clock": f"frozen@{last}"})["now"] == last
     assert sandbox.control.post("/reset", {"clock": "running"})["mode"] == "running"
     name = sandbox.key.removeprefix("sk_test_")
     apps = {name: {"settings": {"pricing_plan": "starter"}}, "other": {"settings": {"tax_rate": 1}}}
     body = {"fixtures": {"settings": {"tax_rate": 18, "pricing_plan": "business"}, "apps": apps}}
     settings = sandbox.control.post("/reset", body)["settings"]
     assert (settings["tax_rate"], settings["pricing_plan"]) == (18, "starter")
-    for param, wrong in (("clock", "frozen@noon"), ("seed", "7"), ("fixtures", {"keys": ["sk_test_shop"]})):
+    clocks = ("frozen@noon", "frozen@2026-W20", "frozen@20260102", "frozen@9999-12-31T23:59:59.999Z")
+    starts = [("clock", text) for text in clocks]
+    for param, wrong in (*starts, ("seed", "7"), ("fixtures", {"keys": ["sk_test_shop"]})):
         error = sandbox.control.rejected("POST", "/reset", 422, "INVALID_FIELD", json={param: wrong})
         assert (error["param"], sandbox.control.get("/app")["settings"]) == (param, settings)
     assert sandbox.control.post("/reset")["settings"]["tax_rate"] == 0

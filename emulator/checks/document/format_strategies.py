@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import schemathesis
@@ -17,6 +18,11 @@ VALID: dict[str, st.SearchStrategy[str]] = {
     "domain": DOMAIN,
     "e164": st.from_regex(r"\+[1-9][0-9]{6,14}", fullmatch=True),
     "email": st.builds("{}@{}".format, LABEL, DOMAIN),
+    "instant": st.one_of(
+        st.dates().map(str),
+        st.datetimes().map(datetime.isoformat),
+        st.datetimes(timezones=st.just(UTC)).map(datetime.isoformat),
+    ),
     "https-uri": st.builds("https://{}/{}".format, DOMAIN, LABEL),
     "uri": st.builds("{}://{}/{}".format, st.sampled_from(["http", "https"]), DOMAIN, LABEL),
     "page-url": st.builds("https://{}/{}".format, DOMAIN, LABEL),
