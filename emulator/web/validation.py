@@ -327,6 +327,7 @@ def to_draft4(node: Any) -> Any:
     """Return a schema of OpenAPI 3.0 as JSON Schema draft 4.
 
     ``nullable`` becomes a type, ``x-key-minLength`` a pattern, ``x-required-unless`` an ``anyOf`` for each field.
+    A ``minimum`` with a code of its own is left to the rule, which knows the App's (B-23).
     """
     if not isinstance(node, dict):
         return map_parts(node, to_draft4)
@@ -338,6 +339,8 @@ def to_draft4(node: Any) -> Any:
         least, most = schema.pop("x-key-minLength"), schema.pop("x-key-maxLength", "")
         schema["patternProperties"] = {f"^[\\s\\S]{{{least},{most}}}$": values}
         schema["additionalProperties"] = False
+    if schema.pop("x-minimum-code", None):
+        del schema["minimum"]
     if "x-required-unless" in node:
         exceptions = schema.pop("x-required-unless").items()
         schema["allOf"] = [{"anyOf": [{"required": [name]}, exception]} for name, exception in exceptions]

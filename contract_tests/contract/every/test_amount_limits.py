@@ -10,6 +10,7 @@ from contract_tests.contract.every.values import BY_ID, request, with_value
 from contract_tests.support.sandbox import CARD, Sandbox
 from emulator.checks.document.exceptions import OF_OPERATION
 from emulator.checks.document.object_factory import ObjectFactory
+from emulator.document import bundles
 
 MOST = 99_999_999
 
@@ -123,3 +124,51 @@ def test_an_amount_that_no_currency_allows_is_reported_beside_a_wrong_currency(
             error = sandbox.api.rejected(method, path, 422, "VALIDATION_ERROR", json=sent)
             assert {"currency", field} <= error["errors"].keys()
             assert any(limit in error["errors"][field][0] for limit in ("at least", "at most")), error["errors"]
+
+
+BOUNDED_BY_THE_DOCUMENT = {
+    "SubscriptionPlanCreate": "amount",
+    "SubscriptionCreate": "unit_amount",
+    "PaymentIntentCreate": "amount",
+}
+
+
+@pytest.mark.parametrize("kind", BOUNDED_BY_THE_DOCUMENT)
+def test_the_document_names_the_least_amount_and_the_rule_its_code(
+    sandbox: Sandbox, factory: ObjectFactory, kind: str
+) -> None:
+    """B-23: "the document says `minimum: 1`, and the code of the refusal stays what it is"."""
+    field = BOUNDED_BY_THE_DOCUMENT[kind]
+    name = f"create{kind.removesuffix('Create')}"
+    for version in ("service-3.0", "service-3.1"):
+        properties = bundles.load(version)["components"]["schemas"][kind]["properties"]
+        assert properties[field]["minimum"] == 1
+    for currency, least in (("XAF", 100), ("EUR", 1)):
+        for amount in (0, -1):
+            method, path, body = entering(sandbox, factory, (name, field), amount)
+            sent = {**body, "currency": currency}
+            error = sandbox.api.rejected(method, path, 422, "AMOUNT_TOO_SMALL", json=sent)
+            assert error["errors"] == {field: [f"must be at least {least}"]}
+
+
+def test_the_smallest_amount_of_an_app_is_at_least_1(sandbox: Sandbox) -> None:
+    """B-23."""
+    for wrong in (0, -1):
+        body = {"settings": {"minimum_amount": wrong}}
+        error = sandbox.control.rejected("PATCH", "/app", 422, "INVALID_FIELD", json=body)
+        assert error["errors"] == {"settings.minimum_amount": ["must be at least 1"]}
+    sandbox.settings(minimum_amount=1)
+
+
+def test_lines_of_less_than_the_discount_are_rejected(sandbox: Sandbox) -> None:
+    """B-23: "A discount of more than the subtotal: 422 INVALID_FIELD, `param` the field sent"."""
+    customer = sandbox.customer()["id"]
+    draft = sandbox.api.post("/invoices/", {"customer": customer, "line_items": lines(1000)})
+    sandbox.control.patch(f"/objects/{draft['id']}", {"discount_amount": 600})
+    path = f"/invoices/{draft['id']}/"
+    body = {"line_items": lines(599)}
+    error = sandbox.api.rejected("PATCH", path, 422, "INVALID_FIELD", json=body)
+    said = "comes to 599; must be at least 600, the discount of the invoice"
+    assert error["errors"] == {"line_items": [said]}
+    assert sandbox.api.patch(path, {"footer": "Thank you"})["discount_amount"] == 600
+    assert sandbox.api.patch(path, {"line_items": lines(600)})["total"] == 0

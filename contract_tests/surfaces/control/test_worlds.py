@@ -151,7 +151,7 @@ OTHERS: dict[str, Any] = {
     "pricing_plan": "enterprise",
     "commission_rate": 1.5,
     "tax_rate": 19.25,
-    "minimum_amount": 0,
+    "minimum_amount": 1,
     "maximum_amount": 1000,
     "error_shape": "flat",
     "unknown_fields": "ignore",

@@ -50,8 +50,6 @@ def currency_of(found: Violations, world: World, body: Body) -> str | None:
 def minimum(world: World, currency: str | None) -> int:
     """Return the smallest amount of one payment in minor units of the currency, or of any if it is None (B-23)."""
     app = settings(world)
-    if currency is None:
-        return min(app.minimum_amount, 1)
     return app.minimum_amount if currency == app.main_currency else 1
 
 

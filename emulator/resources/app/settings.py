@@ -121,6 +121,7 @@ Country = Annotated[str, Meta(pattern="^[A-Z]{2}$")]
 # int | float, not float alone, so that a rate sent as 18 is still 18, and not 18.0, after it was saved.
 Rate = Annotated[int, Meta(ge=0, le=100)] | Annotated[float, Meta(ge=0, le=100)]
 Count = Annotated[int, Meta(ge=0)]
+Positive = Annotated[int, Meta(ge=1)]
 
 
 class RateLimit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -161,7 +162,7 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     pricing_plan: Literal["starter", "growth", "business", "enterprise"] = "growth"
     commission_rate: Rate = 0
     tax_rate: Rate = 0
-    minimum_amount: Count = 100
+    minimum_amount: Positive = 100
     maximum_amount: Count = 99_999_999
     error_shape: Literal["documented", "flat", "nested"] = "documented"
     unknown_fields: Literal["reject", "ignore"] = "reject"

@@ -274,6 +274,9 @@ def update(world: World, id: str, body: Body) -> Invoice:
                     products.require_currency(product, currency, "currency")
     lines = asked_for(found, world, body, currency)
     with found:
+        if "line_items" in body and lines is not None:
+            _require_discountable(lines, invoice.discount_amount)
+    with found:
         valid_due_date(world, body.get("due_date"))
     check_metadata(found, invoice, body)
     found.done()
@@ -284,6 +287,14 @@ def update(world: World, id: str, body: Body) -> Invoice:
         assert lines is not None
         changes |= {"currency": currency, "line_items": lines, **totals(world, lines, invoice.discount_amount)}
     return world.replace(invoice, **changes) if changes else invoice
+
+
+def _require_discountable(lines: InvoiceLines, discount: int) -> None:
+    """Raise 422 for lines that come to less (minor units) than their invoice's discount (B-23)."""
+    subtotal = sum(line.amount for line in lines)
+    if subtotal < discount:
+        message = f"comes to {subtotal}; must be at least {discount}, the discount of the invoice"
+        raise invalid_field("line_items", message)
 
 
 def finalize(world: World, id: str, body: Mapping[str, Any]) -> dict[str, Any]:
