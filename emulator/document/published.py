@@ -88,7 +88,9 @@ _LABEL = "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 _OCTET = "(25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])"
 _HOST = r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])"
 _PORT = "(:([0-9][0-9]?[0-9]?[0-9]?|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?"
-_AFTER_SCHEME = rf"://{_HOST}{_PORT}([/?#][^\s\x00-\x1f\x7f]*)?$"
+_LOOPBACK = rf"(([A-Za-z0-9_-]+\.)*[Ll][Oo][Cc][Aa][Ll][Hh][Oo][Ss][Tt]|127(\.{_OCTET}){{3}}|\[[0:]*:0*1\])"
+_AFTER_HOST = rf"{_PORT}([/?#][^\s\x00-\x1f\x7f]*)?$"
+_AFTER_SCHEME = f"://{_HOST}{_AFTER_HOST}"
 """A host in ASCII without user information, as a Content-Security-Policy can name it.
 
 Generated Go clients validate errors by it: Go knows ``\\x00`` but no ``\\u0000``, and their validator parts a rule at commas.
@@ -109,7 +111,7 @@ LIMITS: dict[str, Schema] = {
     "ipv4-network": {"pattern": rf"^{_OCTET}(\.{_OCTET}){{3}}(/(3[0-2]|[12]?[0-9]))?$"},
     "not-blank": {"pattern": r"^\s*\S[\s\S]*$"},
     "uri": URL,
-    "page-url": URL,
+    "page-url": {"pattern": f"^(https://{_HOST}|http://{_LOOPBACK}){_AFTER_HOST}"},
     "app-url": {"pattern": f"^[a-z][a-z0-9+.-]*{_AFTER_SCHEME}"},
 }
 """What a format asks for. An ``app-url`` may have ``{CHECKOUT_SESSION_ID}`` in it, which a ``uri`` may not."""

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from urllib.parse import urlsplit
 
 from emulator.document.published import LIMITS
-from emulator.resources.webhooks.endpoints import loopback
 
 NEVER_OPENED = frozenset(["javascript", "data", "vbscript", "file", "blob", "about", "ftp"])
 """Schemes of no app: a browser runs, reads or downloads by them."""
@@ -21,7 +20,6 @@ EXPLAINED: Mapping[str, str] = {
 """The formats of URLs, and the rule of each."""
 
 _RULES: Mapping[str, Callable[[str], bool]] = {
-    "page-url": lambda url: url.startswith("https:") or loopback(urlsplit(url).hostname or ""),
     "app-url": lambda url: url.partition(":")[0] not in NEVER_OPENED,
 }
 """What a pattern cannot say."""

@@ -144,6 +144,26 @@ def test_each_format_of_our_own_has_a_pattern_or_its_values() -> None:
     assert named >= FORMATS.keys() - STANDARD_FORMATS
 
 
+LOOPBACK = [
+    *("http://localhost", "http://LOCALHOST:3000/cart", "http://shop.localhost/", "http://127.0.0.1/?a"),
+    *("http://127.255.0.9:80", "http://[::1]:3000/", "http://[0:0:0:0:0:0:0:1]/", "https://shop.example.com"),
+]
+ELSEWHERE = [
+    *("http://shop.example.com", "http://localhost.example.com/", "http://127.0.0.1.example.com"),
+    *("http://mylocalhost/", "http://128.0.0.1/", "http://[::2]/", "http://10.127.0.0.1", "ftp://localhost"),
+]
+
+
+@pytest.mark.parametrize("version", ["3.0", "3.1"])
+def test_the_pattern_of_cancel_url_takes_http_for_loopback_hosts_only(version: str) -> None:
+    """B-82: the server takes the same."""
+    schemas = bundles.load(f"service-{version}")["components"]["schemas"]
+    pattern = schemas["CheckoutSessionCreate"]["properties"]["cancel_url"]["pattern"]
+    takes = FORMATS["page-url"]
+    assert [url for url in LOOPBACK if not (re.search(pattern, url) and takes(url))] == []
+    assert [url for url in ELSEWHERE if re.search(pattern, url) or takes(url)] == []
+
+
 # -- conditions between fields
 
 

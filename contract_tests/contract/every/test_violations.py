@@ -281,6 +281,8 @@ RETURN ["https://awa:secret@shop.example.com/"] must have no user name or passwo
 /webhooks/ url ["Http://localhost/"] must have its scheme in lower case, such as https://
 /webhooks/ url ["myapp://hooks"] must be an http:// or https:// URL
 /checkout-sessions/ cancel_url ["http://example.com", "myapp://cart"] PAGE
+/checkout-sessions/ cancel_url ["http://localhost.example.com/", "http://127.0.0.1.example.com", "http://[::2]/"] PAGE
+/checkout-sessions/ cancel_url ["http://localhost:99999/"] must have a port of at most 65535
 /products/ images [["http://localhost/a.png"]] must be an https:// URL
 /invoices/ due_date ["31/01/2026"] must be a date YYYY-MM-DD
 /payment-intents/ currency ["xaf"] must be an ISO 4217 code in upper case

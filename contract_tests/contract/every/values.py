@@ -62,7 +62,7 @@ OTHER_FORMS: dict[str, tuple[str, ...]] = {
     ),
     "uri": NO_URLS,
     "app-url": (*NO_URLS, "shop.example.com", "javascript:alert(1)", "https:/shop.example.com"),
-    "page-url": (*NO_URLS, "http://shop.example.com", "myapp://cart"),
+    "page-url": (*NO_URLS, "http://shop.example.com", "http://localhost.example.com", "myapp://cart"),
     "https-uri": (*NO_URLS, "http://localhost/a.png"),
     "domain": ("https://example.com", "example.com/shop", "example.com:443", "*.example.com", ""),
     "ipv4-network": ("203.0.113.7/24", "203.0.113.0/33", "203.0.113.256", "203.0.113", "::1", "localhost", ""),
