@@ -1,0 +1,1 @@
+"""Durability: what was answered is kept, whatever happens to server, disk, network and database (B-103)."""
