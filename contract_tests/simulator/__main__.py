@@ -120,26 +120,26 @@ def crashes(kind: str, store: str | None, most: int, minutes: float | None, seed
 
 @main.command()
 @click.option("--store", type=click.Choice(list(FAULTS)), default="sqlite", show_default=True)
-@click.option("--seed", type=int, default=1, show_default=True, help="The first seed.")
+@click.option("--seed", type=int, help="The only seed, or the first one.")
 @click.option("--seeds", help="The first and the last seed, as in 1-5.")
 @click.option("--minutes", type=float, help="Play seeds for so long, however many they are.")
-def durability(store: str, seed: int, seeds: str | None, minutes: float | None) -> None:
-    """Do all that changes something under every fault of a store: what was answered must be there."""
-    assert not (wrong := run.without_model()), f"the model and the documents differ in {wrong}"
-    first, _, last = (seeds or str(seed)).partition("-")
-    began, tally, number = time.monotonic(), run.Tally(), int(first)
-    while True:
+def durability(store: str, seed: int | None, seeds: str | None, minutes: float | None) -> None:
+    """Do all that changes something under every fault: what was answered must be there."""
+    if unknown := run.without_model():
+        raise click.ClickException(f"only the model or only the documents have {sorted(unknown)}")
+    first, last = map(int, seeds.split("-")) if seeds else (seed or 1, seed or 1)
+    if minutes and seed is None:
+        first = int(time.time())
+    began, tally, number = time.monotonic(), run.Tally(), first
+    while (time.monotonic() - began < 60 * minutes) if minutes else number <= last:
         run.play(store, number, tally)
-        wrong_so_far = len(tally.wrong)
-        seconds = time.monotonic() - began
-        click.echo(f"seed {number}: {wrong_so_far} wrong so far, {seconds:.0f} s", err=True)
+        passed = time.monotonic() - began
+        click.echo(f"seed {number}: {tally.summary()}  [{passed:.0f} s]", err=True)
         number += 1
-        if seconds >= 60 * minutes if minutes else number > int(last or first):
-            break
     unreached = tally.unreached(store)
     for line in (*tally.wrong, *(f"never reached: {name}" for name in unreached)):
         click.echo(line)
-    click.echo(f"{store}, seeds {first} to {number - 1}, {seconds:.0f} s")
+    click.echo(f"{store}, seeds {first} to {number - 1}, {time.monotonic() - began:.0f} s")
     click.echo("\n".join(tally.tables(store)))
     click.echo(tally.summary())
     sys.exit(1 if tally.wrong or unreached else 0)

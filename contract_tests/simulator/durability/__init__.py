@@ -1,1 +1,1 @@
-"""Durability: what was answered is kept, whatever happens to server, disk, network and database (B-103)."""
+"""Durability: what was answered is kept, whatever happens to server, disk and database (B-103)."""

@@ -33,7 +33,7 @@ REGISTERED = control, service
 NUMBERS = count(1)
 
 READER = httpx.Client(trust_env=False, timeout=60)
-"""Keeps its connections, for all that is read again and again; who changes something has a new one."""
+"""Keeps its connections, for all that is read again and again; changes have new ones."""
 
 ANSWERED, REFUSED, UNKNOWN, LOST, TORN, DOUBLED = VERDICTS = (
     "answered",
@@ -58,7 +58,7 @@ RETRY_AFTER = 0.2
 
 
 class Done(NamedTuple):
-    """An operation that was sent: its verdict, its response, and the facts if it was carried out."""
+    """An operation that was sent: its verdict, its response, and the facts if it was done."""
 
     name: str
     verdict: str
@@ -91,6 +91,7 @@ class Client:
         self._before: Picture | None = None
         self._start = self.facts
         self.is_lost = False
+        self.odd: list[str] = []
 
     # -- asking
 
@@ -168,18 +169,26 @@ class Client:
         if step.prefer:
             headers["Prefer"] = step.prefer
         try:
-            response = CLIENT.request(step.method, self._url + step.path, json=step.body, headers=headers)
+            response = CLIENT.request(
+                step.method, self._url + step.path, json=step.body, headers=headers
+            )
         except httpx.ConnectError:
             return REFUSED, None, ""  # it was never sent
         except httpx.HTTPError:
             return UNKNOWN, None, ""
-        told: Any = response.json() if response.content else None
-        id = response.headers["request-id"]
+        id = response.headers.get("request-id", "")
+        if not response.content:
+            told = None
+        elif response.headers["content-type"].startswith("application/json"):
+            told = response.json()
+        else:
+            told = {"code": response.text}
         if response.is_success:
             return ANSWERED, told, id
         if response.status_code < 500 or NOT_DONE in response.text:
             return REFUSED, told, id
-        assert told["code"] == "DATABASE_ERROR", response.text
+        if told is None or told["code"] != "DATABASE_ERROR":
+            self.odd.append(f"{step.method} {step.path} {response.status_code} {told}")
         return UNKNOWN, told, id
 
     # -- looking
@@ -202,6 +211,8 @@ class Client:
         last = self.done[-1].name if self.done else self.name
         for why in doubled(picture):
             yield Verdict(last, DOUBLED, why)
+        yield from (Verdict(last, TORN, f"an error of its own: {why}") for why in self.odd)
+        self.odd.clear()
         yield from self._judged(picture)
         if self._may_not_have_changed() and (changes := self._changes(picture)):
             yield Verdict(last, TORN, f"refused, and not as before: {changes}")
@@ -238,7 +249,9 @@ class Client:
                 for with_unknown in (False, True):
                     there = self._start.copy()
                     for done in self.done:
-                        is_done = done.verdict == ANSWERED or (with_unknown and done.verdict == UNKNOWN)
+                        is_done = done.verdict == ANSWERED or (
+                            with_unknown and done.verdict == UNKNOWN
+                        )
                         if is_done != any(done is culprit for culprit in culprits):
                             with suppress(KeyError):  # its object is not there
                                 done.step.effect(there, done.told if is_done else None)

@@ -128,7 +128,9 @@ def _set(name: str, settings: Callable[[str], dict[str, Any]]) -> None:
 _set("updateApp", lambda number: {"minimum_amount": 1 + int(number[1:]) % 90})
 _set("updateApp@assumptions", lambda number: {"assumptions": {"payment_received": "transaction"}})
 _set("updateApp@delay", lambda number: {"operator_delay": 100_000})
-_set("updateApp@handset", lambda number: {"mobile_money": "handset", "confirmation_timeout": 86_400})
+_set(
+    "updateApp@handset", lambda number: {"mobile_money": "handset", "confirmation_timeout": 86_400}
+)
 
 # -- faults and outcomes: of customers and amounts that do not exist, so that they are not used up
 
@@ -230,7 +232,9 @@ _world(
 )
 
 
-def _of_snapshot(name: str, method: str, path: str, effect: Callable[[Facts, str], None], *before: str) -> None:
+def _of_snapshot(
+    name: str, method: str, path: str, effect: Callable[[Facts, str], None], *before: str
+) -> None:
     """Register an operation on a snapshot that there is."""
 
     @register(name, *SNAPSHOTS, *before)
@@ -327,7 +331,9 @@ def _trigger(facts: Facts, number: str) -> Step:
     def effect(facts: Facts, told: Told) -> None:
         facts.objects["customer", number] = {"metadata": {"n": number}}
 
-    return Step("POST", f"{CONTROL}/trigger", {"event": "customer.created", "overrides": overrides}, effect)
+    return Step(
+        "POST", f"{CONTROL}/trigger", {"event": "customer.created", "overrides": overrides}, effect
+    )
 
 
 # -- buyers

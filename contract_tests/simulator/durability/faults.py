@@ -58,6 +58,8 @@ class Proxy:
             self._forwarding.set()
 
     def close(self) -> None:
+        with suppress(OSError):
+            self._server.shutdown(socket.SHUT_RDWR)
         self._server.close()
 
     def _accept(self) -> None:
@@ -81,6 +83,7 @@ class Proxy:
         for end in (source, target):
             with suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
+            end.close()
 
 
 @dataclass
@@ -183,7 +186,7 @@ def full(scene: Scene) -> Iterator[None]:
 
 @contextmanager
 def file_locked(scene: Scene) -> Iterator[None]:
-    """Another process wants the file all the time, gets it when the server is killed, and gives it back.
+    """Another process wants the file all the time, and has it once the server is killed.
 
     While it has it, no server starts on the file.
     """
@@ -221,7 +224,7 @@ def file_locked(scene: Scene) -> Iterator[None]:
 
 @contextmanager
 def disk(folder: Path) -> Iterator[None]:
-    """A disk of our own in a folder, where the machine lets us have one: it takes root, on Linux."""
+    """A disk of our own in a folder, where the machine allows it: it takes root, on Linux."""
     mount = ["mount", "-t", "tmpfs", "-o", "size=48m", "tmpfs", str(folder)]
     is_there = False
     with suppress(OSError):

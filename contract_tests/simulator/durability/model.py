@@ -30,7 +30,7 @@ OLDER_SETTINGS = ("unknown_fields", "error_shape", "refund_timing")
 """Settings that are assumptions as well, and are stored once."""
 
 CHANGING = frozenset({"event", "webhook_delivery", "webhook_endpoint"})
-"""Kinds of which deliveries under way may still change rows, or make some, after the last response."""
+"""Kinds of which deliveries under way may still change or make rows after the last response."""
 
 
 @dataclass
@@ -38,10 +38,10 @@ class Facts:
     """What a client was told of its world.
 
     ``now`` is the latest instant that was told, ``latest`` the one that the clock can have reached
-    at most, or None where it runs on. ``inboxes``, ``advance`` and ``undone`` belong to the server and
-    end with it (docs/guide/state.md). ``receiver`` is the URL that webhooks go to, ``origin`` the world at its
-    beginning, and ``undone`` the id of the last
-    request, with the world as it is once that is taken back.
+    at most, or None where it runs on. ``inboxes``, ``advance`` and ``undone`` (the id of the last
+    request, with the world as it is once that is taken back) belong to the server and end with it
+    (docs/guide/state.md). ``receiver`` is the URL that webhooks go to, ``origin`` the world at its
+    beginning.
     """
 
     now: str
@@ -117,7 +117,9 @@ def number_of(row: Mapping[str, Any]) -> str | None:
 def exported(key: str, export: Mapping[str, Any]) -> Picture:
     """Return the picture of an exported snapshot."""
     tables = {
-        name.removeprefix(f"{key}/"): [*table.values()] for name, table in export.items() if name.startswith(f"{key}/")
+        name.removeprefix(f"{key}/"): [*table.values()]
+        for name, table in export.items()
+        if name.startswith(f"{key}/")
     }
     settings = tables.pop("settings")[0]
     older = {name: settings[name] for name in OLDER_SETTINGS}
@@ -149,7 +151,11 @@ def doubled(picture: Picture) -> list[str]:
     numbers = Counter(key for key, _ in picture.objects() if key[0] != "event")
     numbers.update(("fault", name) for name in picture.faults)
     numbers.update(("outcome", name) for name in picture.outcomes)
-    return [f"{kind} {number} is there {times} times" for (kind, number), times in numbers.items() if times > 1]
+    return [
+        f"{kind} {number} is there {times} times"
+        for (kind, number), times in numbers.items()
+        if times > 1
+    ]
 
 
 def differences(facts: Facts, picture: Picture, key: str) -> list[str]:
@@ -173,7 +179,9 @@ def differences(facts: Facts, picture: Picture, key: str) -> list[str]:
         *(
             f"snapshot {name}: {difference}"
             for name in facts.snapshots.keys() & picture.snapshots.keys()
-            for difference in differences(facts.snapshots[name], exported(key, picture.snapshots[name]), key)
+            for difference in differences(
+                facts.snapshots[name], exported(key, picture.snapshots[name]), key
+            )
         ),
     ]
 
@@ -210,7 +218,9 @@ def _objects(facts: Facts, there: Mapping[Key, Mapping[str, Any]]) -> Iterator[s
             yield f"{kind} {number} was never made, or taken back"
 
 
-MADE_BY_OTHERS = frozenset({"event", "webhook_delivery", "transaction", "receipt", "invoice", "payment_intent"})
+MADE_BY_OTHERS = frozenset(
+    {"event", "webhook_delivery", "transaction", "receipt", "invoice", "payment_intent"}
+)
 """Kinds of which other objects have some made, with the metadata that they hand on."""
 
 

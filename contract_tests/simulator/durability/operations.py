@@ -26,7 +26,7 @@ class Step(NamedTuple):
 
 
 class Operation(NamedTuple):
-    """``draw`` makes a step of the facts, and of a number that nobody has; None without a subject."""
+    """``draw`` makes a step of the facts and a number that nobody has; None without a subject."""
 
     before: tuple[str, ...]
     draw: Callable[[Facts, str], Step | None]
@@ -186,7 +186,14 @@ def naming(kind: str, name: str, **fields: Any) -> Body:
 
 
 def moves(
-    name: str, kind: str, path: str, state: str, to: str, *before: str, field: str = "status", **own: Any
+    name: str,
+    kind: str,
+    path: str,
+    state: str,
+    to: str,
+    *before: str,
+    field: str = "status",
+    **own: Any,
 ) -> None:
     """Register an action that brings an object from one state to another."""
     changes(

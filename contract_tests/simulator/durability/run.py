@@ -95,14 +95,23 @@ class Tally:
         return f"{name:24} " + " ".join(f"{self.total(v, **where):9}" for v in VERDICTS)
 
 
-def play(store: str, seed: int, tally: Tally, names: Sequence[str] = ()) -> None:
-    """Play each fault of a store once, in an order that the seed decides, with all operations."""
+def play(
+    store: str,
+    seed: int,
+    tally: Tally,
+    names: Sequence[str] = (),
+    only: Sequence[str] = (),
+) -> None:
+    """Play each fault of a store once, or those ``only``, in an order that the seed decides.
+
+    Each operation, or each of ``names``, is sent in each of them.
+    """
     chance = random.Random(seed)
     with (
         tempfile.TemporaryDirectory() as folder,
         faults.staged(store, Path(folder), chance) as scene,
     ):
-        order = list(faults.FAULTS[store])
+        order = list(only or faults.FAULTS[store])
         chance.shuffle(order)
         for fault in order:
             for verdict in _in_fault(scene, store, fault, names or sorted(OPERATIONS)):
@@ -112,7 +121,9 @@ def play(store: str, seed: int, tally: Tally, names: Sequence[str] = ()) -> None
             tally.wrong.append(f"seed {seed}: the log has {log[log.index('Traceback') :][:1500]}")
 
 
-def _in_fault(scene: faults.Scene, store: str, fault: str, names: Sequence[str]) -> Iterator[Verdict]:
+def _in_fault(
+    scene: faults.Scene, store: str, fault: str, names: Sequence[str]
+) -> Iterator[Verdict]:
     """Play one fault, with a client and a world of its own for each operation."""
     context, (least, most), kills, anew = faults.FAULTS[store][fault]
     tag = f"{scene.chance.getrandbits(32):08x}"

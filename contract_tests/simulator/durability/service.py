@@ -197,7 +197,12 @@ creates(
     "createPaymentLink",
     "payment_link",
     "/v1/payment-links/",
-    lambda facts, n: {"payment_link_type": "custom", "currency": "XAF", "amount": 900, **metadata(n)},
+    lambda facts, n: {
+        "payment_link_type": "custom",
+        "currency": "XAF",
+        "amount": 900,
+        **metadata(n),
+    },
     told="amount metadata",
     state="active",
 )
