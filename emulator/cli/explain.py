@@ -28,7 +28,7 @@ INSTANT = re.compile(r"(\d{4}-\d\d-\d\d)T[\d:.]+Z")
 @as_json
 @with_client
 def explain(emulator: ControlClient, id: str, *, every: bool, as_json: bool) -> None:
-    """Explain why an object is as it is.
+    """Explain the state of an object.
 
     \b
     payments-emulator explain sub_6Fd4sA7gH2jK9lQ1wE5rT8yU

@@ -23,7 +23,7 @@ from emulator.cli.output import print_line
 )
 @as_json
 def health(url: str, as_json: bool) -> int:
-    """Check that an emulator answers.
+    """Check that an emulator responds.
 
     \b
     payments-emulator health

@@ -35,7 +35,7 @@ COMMANDS = {
         "events": "Show events; --follow streams new ones.",
         "logs": "Show recent requests, or one REQUEST in detail.",
         "emails": "Show the emails sent to customers, or one EMAIL.",
-        "explain": "Explain why an object is as it is.",
+        "explain": "Explain the state of an object.",
         "ledger": "Show where the money is, and whether it adds up.",
     },
     "Keep a world": {
@@ -43,11 +43,11 @@ COMMANDS = {
     },
     "Test an integration": {
         "test": "Test an application, its tests, its receiver and its client.",
-        "record": "Write a test of what was done in the world.",
+        "record": "Write a test that repeats the world's requests.",
         "compare": "Compare a service with the document and with the assumptions.",
     },
     "Set up": {
-        "health": "Check that an emulator answers.",
+        "health": "Check that an emulator responds.",
         "agent": "Prepare a project for AI assistants.",
         "mcp": "Let an AI assistant use an emulator (MCP).",
         "state": "Check, compact and convert state stores.",

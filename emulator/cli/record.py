@@ -26,7 +26,7 @@ def record(
     is_stop: bool,
     out: Path | None,
 ) -> None:
-    """Write a test of what was done in the world.
+    """Write a test that repeats the world's requests.
 
     \b
     payments-emulator record --out test_recorded.py

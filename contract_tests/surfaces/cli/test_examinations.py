@@ -159,7 +159,7 @@ def test_a_good_receiver(receiver: Receiver) -> None:
     """Of a short secret the library of tokens would warn. Nothing can be said of one that takes no good event."""
     count = len(checks_of("HMAC_SHA256"))
     (line,) = certify(receiver.url).lines
-    assert line == f"All {count} checks passed (HMAC_SHA256, 60 s for an answer)."
+    assert line == f"All {count} checks passed (HMAC_SHA256, 60 s for a response)."
     status, output, _ = certify(receiver.url, "--secret", "whsec_another")
     assert status == 1
     assert "2 of 2 checks failed" in output

@@ -121,7 +121,7 @@ def report(results: Sequence[CheckResult], service: ServiceWorld, answer_time: f
     verdict = f"{len(failed)} of {total} failed" if failed else f"All {total} passed"
     return Report(
         "test receiver",
-        f"{verdict} ({method}, {answer_time:g} s for an answer).",
+        f"{verdict} ({method}, {answer_time:g} s for a response).",
         [*map(_finding, failed)],
         right=[each.check.name for each in results if each.passed],
         notes=[*_notes(results, service)],
