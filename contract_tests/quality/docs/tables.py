@@ -108,7 +108,7 @@ def set_elsewhere() -> str:
             by_sentence.setdefault(brought.by + where, []).append(f"status `{status}`")
         name = kind.kind.replace("_", " ")
         rows += [(name, ", ".join(fields), sentence) for sentence, fields in by_sentence.items()]
-    return _table("object", "what", "why, and what to do instead", rows=rows)
+    return _table("object", "field or status", "reason and alternative", rows=rows)
 
 
 TABLES: dict[str, Callable[[], str]] = {
