@@ -25,6 +25,8 @@ class ErrorSpec(NamedTuple):
     """For a code that the service documents in the nested error shape: the code in the flat shape (B-10)."""
     public_code: str | None = None
     """For an error that the service's error model has no code for: the code that clients are sent."""
+    plain: str = ""
+    """The message where nothing is known to fill into the default one: that of a forced error (B-94)."""
 
     @property
     def category(self) -> str:
@@ -32,12 +34,12 @@ class ErrorSpec(NamedTuple):
 
 
 ERRORS: dict[str, ErrorSpec] = {
-    "MISSING_API_KEY": ErrorSpec(401, "No API key. Send it as 'Authorization: Bearer sk_test_…'."),
+    "MISSING_API_KEY": ErrorSpec(401, "There is no API key. Send it as 'Authorization: Bearer sk_test_…'."),
     "INVALID_API_KEY": ErrorSpec(401, "This API key is not known or was revoked."),
     "EXPIRED_API_KEY": ErrorSpec(401, "This API key has expired."),
     "INVALID_TOKEN": ErrorSpec(
         401,
-        "Not a valid API key format: use sk_test_NAME or sk_prod_NAME, "
+        "This is not a valid API key format: use sk_test_NAME or sk_prod_NAME, "
         "where NAME is 1 to 64 characters of A-Z a-z 0-9 _ -.",
     ),
     "AUTHENTICATION_FAILED": ErrorSpec(401, "The Authorization header must read 'Bearer' followed by an API key."),
@@ -47,28 +49,84 @@ ERRORS: dict[str, ErrorSpec] = {
     "APP_NOT_VERIFIED": ErrorSpec(403, "This App is not verified yet: its KYC is pending."),
     "INSUFFICIENT_PERMISSIONS": ErrorSpec(403, "The key or the pricing plan does not permit this action."),
     "SANDBOX_ONLY": ErrorSpec(403, "This route is for sandbox keys only: sk_test_NAME."),
-    "CURRENCY_NOT_IN_PLAN": ErrorSpec(403, "The currency {currency} is not enabled on this App."),
+    "CURRENCY_NOT_IN_PLAN": ErrorSpec(
+        403,
+        "The currency {currency} is not enabled on this App.",
+        plain="This currency is not enabled on this App.",
+    ),
     "COMPANY_BLACKLISTED": ErrorSpec(403, "The company is blacklisted."),
     "COMPANY_PAYMENTS_DISABLED": ErrorSpec(403, "Payments are disabled for the company."),
     "COMPANY_PAYOUTS_DISABLED": ErrorSpec(403, "Payouts and refunds are disabled for the company."),
     "COMPANY_SANDBOX_ONLY": ErrorSpec(403, "The company may use the sandbox only."),
     "COMPANY_KYC_REQUIRED": ErrorSpec(403, "The company must complete its KYC file first."),
     "NOT_FOUND": ErrorSpec(404, "There is no such resource."),
-    "CUSTOMER_NOT_FOUND": ErrorSpec(404, "There is no customer {id}."),
-    "PRODUCT_NOT_FOUND": ErrorSpec(404, "There is no product {id}."),
-    "PAYMENT_INTENT_NOT_FOUND": ErrorSpec(404, "There is no payment intent {id}."),
-    "TRANSACTION_NOT_FOUND": ErrorSpec(404, "There is no transaction {id}."),
-    "REFUND_NOT_FOUND": ErrorSpec(404, "There is no refund {id}."),
-    "INVOICE_NOT_FOUND": ErrorSpec(404, "There is no invoice {id}."),
-    "SUBSCRIPTION_NOT_FOUND": ErrorSpec(404, "There is no subscription {id}."),
-    "CHECKOUT_SESSION_NOT_FOUND": ErrorSpec(404, "There is no checkout session {id}."),
-    "PAYMENT_METHOD_NOT_FOUND": ErrorSpec(404, "There is no payment method {id}."),
-    "PAYMENT_LINK_NOT_FOUND": ErrorSpec(404, "There is no payment link {id}."),
-    "RECEIPT_NOT_FOUND": ErrorSpec(404, "There is no receipt {id}."),
-    "WEBHOOK_NOT_FOUND": ErrorSpec(404, "There is no webhook endpoint {id}."),
+    "CUSTOMER_NOT_FOUND": ErrorSpec(
+        404,
+        "There is no customer {id}.",
+        plain="There is no such customer.",
+    ),
+    "PRODUCT_NOT_FOUND": ErrorSpec(
+        404,
+        "There is no product {id}.",
+        plain="There is no such product.",
+    ),
+    "PAYMENT_INTENT_NOT_FOUND": ErrorSpec(
+        404,
+        "There is no payment intent {id}.",
+        plain="There is no such payment intent.",
+    ),
+    "TRANSACTION_NOT_FOUND": ErrorSpec(
+        404,
+        "There is no transaction {id}.",
+        plain="There is no such transaction.",
+    ),
+    "REFUND_NOT_FOUND": ErrorSpec(
+        404,
+        "There is no refund {id}.",
+        plain="There is no such refund.",
+    ),
+    "INVOICE_NOT_FOUND": ErrorSpec(
+        404,
+        "There is no invoice {id}.",
+        plain="There is no such invoice.",
+    ),
+    "SUBSCRIPTION_NOT_FOUND": ErrorSpec(
+        404,
+        "There is no subscription {id}.",
+        plain="There is no such subscription.",
+    ),
+    "CHECKOUT_SESSION_NOT_FOUND": ErrorSpec(
+        404,
+        "There is no checkout session {id}.",
+        plain="There is no such checkout session.",
+    ),
+    "PAYMENT_METHOD_NOT_FOUND": ErrorSpec(
+        404,
+        "There is no payment method {id}.",
+        plain="There is no such payment method.",
+    ),
+    "PAYMENT_LINK_NOT_FOUND": ErrorSpec(
+        404,
+        "There is no payment link {id}.",
+        plain="There is no such payment link.",
+    ),
+    "RECEIPT_NOT_FOUND": ErrorSpec(
+        404,
+        "There is no receipt {id}.",
+        plain="There is no such receipt.",
+    ),
+    "WEBHOOK_NOT_FOUND": ErrorSpec(
+        404,
+        "There is no webhook endpoint {id}.",
+        plain="There is no such webhook endpoint.",
+    ),
     "SEARCH_NO_RESULTS": ErrorSpec(404, "The search found nothing."),
     "PDF_NOT_AVAILABLE": ErrorSpec(404, "A draft has no PDF; finalize the invoice first."),
-    "METHOD_NOT_ALLOWED": ErrorSpec(405, "The method {method} is not allowed here; allowed: {allow}."),
+    "METHOD_NOT_ALLOWED": ErrorSpec(
+        405,
+        "The method {method} is not allowed here; allowed: {allow}.",
+        plain="This method is not allowed here.",
+    ),
     "IDEMPOTENCY_CONFLICT": ErrorSpec(
         409, "This Idempotency-Key was used with another request, or its request is still running."
     ),
@@ -82,29 +140,81 @@ ERRORS: dict[str, ErrorSpec] = {
         "The delivery {delivery} is still waiting for your response, so the clock cannot move. Respond first, or advance "
         "with 'Prefer: respond-async'.",
         public_code="INVALID_STATUS_TRANSITION",
+        plain="A delivery is still waiting for your response, so the clock cannot move.",
     ),
     "customer_email_exists": ErrorSpec(409, "A customer with this email exists already.", "DUPLICATE_EMAIL"),
     "transaction_not_refundable": ErrorSpec(
         409, "Only a completed transaction with an unrefunded balance can be refunded.", "INVALID_STATUS_TRANSITION"
     ),
     "refund_amount_exceeds_available": ErrorSpec(
-        400, "The amount exceeds the refundable balance of {available}.", "AMOUNT_TOO_LARGE"
+        400,
+        "The amount exceeds the refundable balance of {available}.",
+        "AMOUNT_TOO_LARGE",
+        plain="The amount exceeds this refundable balance.",
     ),
-    "VALIDATION_ERROR": ErrorSpec(422, "Invalid fields: {fields}."),
-    "MISSING_FIELD": ErrorSpec(422, "The field {field} is required."),
-    "INVALID_FIELD": ErrorSpec(422, "The field {field} is wrong."),
-    "INVALID_FILTER_PARAM": ErrorSpec(422, "The query parameter {field} is wrong."),
+    "VALIDATION_ERROR": ErrorSpec(
+        422,
+        "Invalid fields: {fields}.",
+        plain="This request has invalid fields.",
+    ),
+    "MISSING_FIELD": ErrorSpec(
+        422,
+        "The field {field} is required.",
+        plain="This field is required.",
+    ),
+    "INVALID_FIELD": ErrorSpec(
+        422,
+        "The field {field} is wrong.",
+        plain="This field is wrong.",
+    ),
+    "INVALID_FILTER_PARAM": ErrorSpec(
+        422,
+        "The query parameter {field} is wrong.",
+        plain="This query parameter is wrong.",
+    ),
     "INVALID_CURRENCY": ErrorSpec(422, "The currency must be an ISO 4217 code in upper case."),
-    "AMOUNT_TOO_SMALL": ErrorSpec(422, "The amount must be at least {minimum}."),
-    "AMOUNT_TOO_LARGE": ErrorSpec(422, "The amount must be at most {maximum}."),
-    "INVALID_STATUS_TRANSITION": ErrorSpec(422, "This {object} is {status}: it cannot {trigger}."),
-    "PAYMENT_INTENT_UNCANCELABLE": ErrorSpec(422, "A payment intent that is {status} cannot be canceled."),
-    "PAYMENT_INTENT_NOT_CONFIRMABLE": ErrorSpec(422, "A payment intent that is {status} cannot be confirmed."),
-    "PAYMENT_INTENT_NOT_CAPTURABLE": ErrorSpec(422, "A payment intent that is {status} cannot be captured."),
-    "CAPTURE_AMOUNT_EXCEEDS_ORIGINAL": ErrorSpec(422, "The amount is more than the {available} authorised."),
+    "AMOUNT_TOO_SMALL": ErrorSpec(
+        422,
+        "The amount must be at least {minimum}.",
+        plain="This amount is too small.",
+    ),
+    "AMOUNT_TOO_LARGE": ErrorSpec(
+        422,
+        "The amount must be at most {maximum}.",
+        plain="This amount is too large.",
+    ),
+    "INVALID_STATUS_TRANSITION": ErrorSpec(
+        422,
+        "This {object} is {status}: it cannot {trigger}.",
+        plain="The status of this object does not allow this.",
+    ),
+    "PAYMENT_INTENT_UNCANCELABLE": ErrorSpec(
+        422,
+        "A payment intent that is {status} cannot be canceled.",
+        plain="A payment intent of this status cannot be canceled.",
+    ),
+    "PAYMENT_INTENT_NOT_CONFIRMABLE": ErrorSpec(
+        422,
+        "A payment intent that is {status} cannot be confirmed.",
+        plain="A payment intent of this status cannot be confirmed.",
+    ),
+    "PAYMENT_INTENT_NOT_CAPTURABLE": ErrorSpec(
+        422,
+        "A payment intent that is {status} cannot be captured.",
+        plain="A payment intent of this status cannot be captured.",
+    ),
+    "CAPTURE_AMOUNT_EXCEEDS_ORIGINAL": ErrorSpec(
+        422,
+        "The amount is more than the {available} authorised.",
+        plain="This amount is more than was authorised.",
+    ),
     "CHECKOUT_SESSION_EXPIRED": ErrorSpec(422, "The checkout session has expired."),
     "SUBSCRIPTION_ALREADY_CANCELED": ErrorSpec(422, "The subscription is canceled already."),
-    "INVOICE_NOT_DRAFTABLE": ErrorSpec(422, "Only a draft invoice can be changed; this one is {status}."),
+    "INVOICE_NOT_DRAFTABLE": ErrorSpec(
+        422,
+        "Only a draft invoice can be changed; this one is {status}.",
+        plain="Only a draft invoice can be changed; this one is no draft.",
+    ),
     # The payment failed (B-14).
     "INSUFFICIENT_FUNDS": ErrorSpec(422, "The buyer's funds are insufficient."),
     "PAYMENT_METHOD_NOT_SUPPORTED": ErrorSpec(422, "The payment method is not supported or was declined."),
@@ -116,12 +226,22 @@ ERRORS: dict[str, ErrorSpec] = {
     # A third party failed (B-14).
     "WEBHOOK_SIGNATURE_INVALID": ErrorSpec(422, "The webhook signature does not match."),
     "WEBHOOK_ENDPOINT_UNREACHABLE": ErrorSpec(
-        422, "The endpoint did not answer the validation ping with a 2xx within 10 seconds: {reason}."
+        422,
+        "The endpoint did not answer the validation ping with a 2xx within 10 seconds: {reason}.",
+        plain="This endpoint did not answer the validation ping with a 2xx within 10 seconds.",
     ),
     "TERMINAL_OFFLINE": ErrorSpec(422, "The terminal is offline."),
     # The service itself refuses or fails.
-    "RATE_LIMIT_EXCEEDED": ErrorSpec(429, "Rate limit reached; wait {retry_after} s."),
-    "TOO_MANY_REQUESTS": ErrorSpec(429, "Too many requests of this key at once; wait {retry_after} s."),
+    "RATE_LIMIT_EXCEEDED": ErrorSpec(
+        429,
+        "The rate limit is reached; wait {retry_after} s.",
+        plain="The rate limit is reached.",
+    ),
+    "TOO_MANY_REQUESTS": ErrorSpec(
+        429,
+        "There are too many requests of this key at once; wait {retry_after} s.",
+        plain="There are too many requests of this key at once.",
+    ),
     "INTERNAL_ERROR": ErrorSpec(500, "Something went wrong inside the service."),
     "DATABASE_ERROR": ErrorSpec(500, "The database failed."),
     "UPSTREAM_ERROR": ErrorSpec(500, "The payment operator failed."),
@@ -131,19 +251,22 @@ CODES = tuple(code for code, row in ERRORS.items() if row.public_code is None)
 """The codes of the error model: those that a client can be sent."""
 
 
-class _LenientFormat(dict[str, object]):
-    """Shows a placeholder without a value in brackets, so that a forced error (B-94) has a readable message."""
-
-    def __missing__(self, key: str) -> str:
-        return f"({key})"
+def _filled_in(row: ErrorSpec, details: Mapping[str, object]) -> str:
+    """Return the default message with its details, or the plain one where it lacks any of them."""
+    known = {name: value for name, value in details.items() if value is not None}
+    try:
+        return row.message.format_map(known)
+    except KeyError:
+        return row.plain
 
 
 class ApiError(Exception):
     """An error response of the service (section "Errors" of the specification; B-10 to B-15).
 
     ``code`` is a key of :data:`ERRORS`. ``param`` names the invalid field, ``errors`` maps fields to their messages.
-    Further keywords fill the placeholders of the default message; ``message`` replaces it and ``http_status`` the
-    default status (only B-12 needs that: ``VALIDATION_ERROR`` with 400). ``retry_after`` is in seconds.
+    Further keywords fill the placeholders of the default message, all of them or none; ``message``
+    replaces it and ``http_status`` the default status (only B-12 needs that: ``VALIDATION_ERROR``
+    with 400). ``retry_after`` is in seconds.
     """
 
     def __init__(
@@ -163,8 +286,7 @@ class ApiError(Exception):
         self.category: str = row.category
         self.status: int = http_status or row.status
         known = {**details, "field": param, "retry_after": retry_after}
-        filled_in = _LenientFormat({name: value for name, value in known.items() if value is not None})
-        self.message: str = message or row.message.format_map(filled_in)
+        self.message: str = message or _filled_in(row, known)
         self.param = param
         self.errors: dict[str, list[str]] | None = dict(errors) if errors else None
         self.headers: dict[str, str] = dict(headers or {})

@@ -25,6 +25,9 @@ def test_every_code_is_answered_with_its_status_and_shape(sandbox: Sandbox, code
     """Business codes of the specification, in the shape the document shows for each (B-10); arranged codes alike."""
     response = sandbox.api.http.post("/customers/", json=AWA, headers={"Emulator-Answer": code})
     row, body = ERRORS[code], response.json()
+    message = body.get("error", body)["message"]
+    assert message.endswith(".")
+    assert not re.search(r"[(){}]", message), "a whole sentence, without a placeholder"
     assert response.status_code == row.status
     if row.flat:
         assert (body["error"]["type"], body["error"]["code"]) == (row.category.lower(), code)

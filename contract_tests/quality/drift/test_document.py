@@ -85,8 +85,10 @@ def test_every_message_is_a_sentence_also_with_nothing_to_fill_in() -> None:
     for code, row in ERRORS.items():
         assert (row.message[0].isupper(), row.message[-1]) == (True, "."), code
         message = ApiError(code).message
+        assert (message[0].isupper(), message[-1]) == (True, "."), code
+        assert not re.search(r"[(){}]", message), message
         names = [name for _, name, _, _ in Formatter().parse(row.message) if name is not None]
-        assert [name for name in names if f"({name})" not in message] == [], code
+        assert bool(names) == bool(row.plain), f"{code}: a plain message is for one with details"
 
 
 def test_the_events_are_those_of_the_specification_and_of_the_document() -> None:

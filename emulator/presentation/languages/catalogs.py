@@ -78,8 +78,11 @@ def errors(
     """Yield the messages of the rows of ``emulator.core.errors``, which imports nothing that could mark them."""
     from babel.messages.extract import extract_python
 
-    for line, _, (_, message, *_), _ in extract_python(file, ["ErrorSpec"], comment_tags, options):
-        yield line, "gettext", message, []
+    for line, _, (_, *texts), _ in extract_python(file, ["ErrorSpec"], comment_tags, options):
+        # Codes stand beside the messages; only messages are sentences.
+        for message in texts:
+            if message and message.endswith("."):
+                yield line, "gettext", message, []
 
 
 def _plurals(node: Any) -> Iterator[tuple[Any, Any]]:

@@ -77,7 +77,8 @@ def conditions(language: Language, arranged: Mapping[str, Any]) -> list[str]:
 @cache
 def _patterns() -> dict[str, re.Pattern[str]]:
     """Return the pattern of each message, those of the table of errors included; placeholders stand for what varies."""
-    messages = (*LABELS["messages"], *(row.message for row in ERRORS.values()))
+    table = [text for row in ERRORS.values() for text in (row.message, row.plain) if text]
+    messages = (*LABELS["messages"], *table)
     return {
         message: re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+)", re.escape(message)), re.DOTALL)
         for message in messages
