@@ -1,16 +1,19 @@
 # The emulator in a container: no root, no pip, a health check, state in /state if it is asked for, fixtures from /init.
+# Python 3.13.15 on Debian trixie: the same bytes for every build, whatever the tag comes to mean.
+# "docker buildx imagetools inspect python:3.13-slim" tells the digest of the newest.
+ARG BASE=python:3.13-slim@sha256:7c61056e61ac89e852de05f3dc6fa51a6dd2181797bceed46aa725dd7cb2cd3b
 # The wheel is the same on every platform, so it is built once, without emulation.
-FROM --platform=$BUILDPLATFORM python:3.13-slim AS wheel
+FROM --platform=$BUILDPLATFORM ${BASE} AS wheel
 COPY . /source
 RUN python -m pip wheel --no-cache-dir --no-deps --wheel-dir /wheels /source
 RUN cp /source/constraints.txt /wheels
 
-FROM python:3.13-slim AS build
+FROM ${BASE} AS build
 COPY --from=wheel /wheels /wheels
 RUN python -m venv --without-pip /opt/emulator
 RUN python -m pip --python /opt/emulator/bin/python install --no-cache-dir --constraint /wheels/constraints.txt "$(echo /wheels/*.whl)[postgres]"
 
-FROM python:3.13-slim
+FROM ${BASE}
 RUN python -m pip uninstall --yes --root-user-action ignore pip
 COPY --from=build /opt/emulator /opt/emulator
 # Fixture files and exported snapshots in /init are loaded at the start. Mount state at /state for this user: uid 4747.

@@ -72,6 +72,7 @@ class Play:
         """Take one step. Raises ``KeyError`` for one this play does not know."""
         print(f"{word} {rest}", flush=True)
         {
+            "ARG": lambda: None,
             "FROM": lambda: None,
             "COPY": lambda: self.copy(*rest.split()),
             "RUN": lambda: self.run(rest),

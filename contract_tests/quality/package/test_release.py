@@ -144,6 +144,14 @@ def test_every_action_is_named_by_its_digest() -> None:
     assert [each for each in used if not re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v[\d.]+", each)] == []
 
 
+def test_the_image_is_made_on_a_base_that_stays_the_same() -> None:
+    """A tag comes to mean other bytes; a digest does not."""
+    text = (ROOT / "Dockerfile").read_text("utf-8")
+    bases = re.findall(r"^FROM (?:--platform=\S+ )?(\S+)", text, re.MULTILINE)
+    assert {*bases} == {"${BASE}"}
+    assert re.search(r"^ARG BASE=python:3\.13-slim@sha256:[0-9a-f]{64}$", text, re.MULTILINE)
+
+
 # -- the action for GitHub, the template for GitLab and the compose file, without those systems
 
 
