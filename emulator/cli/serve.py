@@ -25,7 +25,6 @@ from emulator.cli.options import (
 )
 from emulator.cli.request_lines import RequestLines
 from emulator.cli.server import (
-    allow_open_files,
     forget_port,
     introduce,
     public_url,
@@ -36,6 +35,7 @@ from emulator.cli.server import (
 )
 from emulator.core.limits import WORLDS
 from emulator.server.address import bind, is_loopback, url_of
+from emulator.server.open_files import allow_open_files
 
 if TYPE_CHECKING:
     import socket

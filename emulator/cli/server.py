@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import re
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emulator.cli.options import writing
-from emulator.core.limits import CONNECTIONS
 from emulator.document.paths import GUIDE
 
 if TYPE_CHECKING:
@@ -90,19 +88,6 @@ def own_sandbox(**options: Any) -> Iterator[str]:
         yield server.url
     finally:
         thread.stop()
-
-
-def allow_open_files() -> None:
-    """Raise the soft limit of open files, of which each connection is one, where the system sets a lower one."""
-    if sys.platform == "win32":
-        return
-    import resource
-
-    wanted = CONNECTIONS.most + 512  # beside clients' connections, for example, those to webhook receivers
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def stop_with_stdin(server: Server) -> None:

@@ -7,6 +7,9 @@ import os
 import socket
 from ipaddress import ip_address
 
+BACKLOG = 2048
+"""Connections that wait in the system until the server accepts them."""
+
 
 class CannotListen(Exception):
     """The address cannot be bound; the message says which address and why. ``in_use``: another program has it."""
@@ -20,7 +23,7 @@ def bind(host: str, port: int) -> socket.socket:
     """Return a socket that listens on an address. Raises :class:`CannotListen`."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        bound = socket.create_server((host, port), family=family, backlog=2048)
+        bound = socket.create_server((host, port), family=family, backlog=BACKLOG)
     except (OSError, OverflowError, UnicodeError) as error:
         number = getattr(error, "errno", None)
         # The text of the error repeats the address; resolvers have numbers of their own.

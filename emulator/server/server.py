@@ -15,13 +15,18 @@ import uvicorn
 
 from emulator.resources.app import clients
 from emulator.server import event_loop, uvicorn_parts
-from emulator.server.address import bind, url_of
+from emulator.server.address import BACKLOG, bind, url_of
+from emulator.server.open_files import connections_allowed
 from emulator.server.sandbox import Options, Sandbox
 from emulator.server.uvicorn_parts import PlainUvicorn
 from emulator.web.root_app import RootApp
 
 KEEP_ALIVE = 75
 """Seconds after which an idle connection is closed: long, since a busy client may send a request just then."""
+
+ACCEPTED_AT_ONCE = 8
+"""Connections that asyncio accepts before it looks at any: few, so that no burst uses up the files
+that may be open."""
 
 GRACE = 1
 """Seconds that answers under way have when the server ends, which it does within two, whatever hangs."""
@@ -121,7 +126,9 @@ def uvicorn_for(
     # Only where uvicorn has the class that it extends.
     from emulator.web.connection import protocol_for
 
-    return Uvicorn(uvicorn.Config(root_app, http=protocol_for(root_app), **OPTIONS), ready, end_long_answers)
+    protocol = protocol_for(root_app, connections_allowed())
+    config = uvicorn.Config(root_app, http=protocol, backlog=ACCEPTED_AT_ONCE, **OPTIONS)
+    return Uvicorn(config, ready, end_long_answers)
 
 
 class Uvicorn(uvicorn.Server):
@@ -156,6 +163,9 @@ class Uvicorn(uvicorn.Server):
         await super().startup(sockets)
         if self.should_exit:
             return
+        # The same number is how many wait in the system, which are to be more.
+        for listening in sockets or ():
+            listening.listen(BACKLOG)
         try:
             self._ready()
         except Exception as error:  # raised here it would skip the shutdown; run() raises it afterwards

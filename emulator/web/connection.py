@@ -172,10 +172,11 @@ class Connection(HttpToolsProtocol):
     protocol, without ``Upgrade``.
     """
 
-    def __init__(self, *args: Any, root_app: RootApp, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, root_app: RootApp, connections_allowed: int, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.logger = logger
         self._root_app = root_app
+        self._connections_allowed = connections_allowed
         self._reading_head = True
         self._head_bytes = 0
         self._framing_bytes = 0
@@ -191,8 +192,9 @@ class Connection(HttpToolsProtocol):
     def connection_made(self, transport: Any) -> None:
         super().connection_made(CoalescingTransport(transport))  # type: ignore[arg-type]  # it does all that is used of one
         self._controlled = StreamingConnection(self.transport)
-        if len(self.connections) > limits.CONNECTIONS.most:
-            self._end(503, f"The server has {limits.CONNECTIONS.most} connections already.")
+        most = min(self._connections_allowed, limits.CONNECTIONS.most)
+        if len(self.connections) > most:
+            self._end(503, f"The server has {most} connections already.")
         else:
             self._set_deadline()
 
@@ -357,6 +359,10 @@ class Connection(HttpToolsProtocol):
             self._end(408, f"The {'head' if of_head else 'body'} of the request took longer than {seconds} seconds.")
 
 
-def protocol_for(root_app: RootApp) -> type[Connection]:
-    """Return the protocol factory of a server, as uvicorn takes it for its option ``http``."""
-    return cast("type[Connection]", partial(Connection, root_app=root_app))
+def protocol_for(root_app: RootApp, connections_allowed: int) -> type[Connection]:
+    """Return the protocol factory of a server, as uvicorn takes it for its option ``http``.
+
+    Beyond ``connections_allowed``, by what the system gives, further ones are answered with 503.
+    """
+    made = partial(Connection, root_app=root_app, connections_allowed=connections_allowed)
+    return cast("type[Connection]", made)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import ssl
+import sys
+from contextlib import ExitStack
 
 import pytest
 
 from contract_tests.contract.http.line import Line
 from contract_tests.support.sandbox import Sandbox
+from contract_tests.support.servers import ServerProcess
 
 LIST = b"GET /v1/customers/ HTTP/1.1"
 NONE = b"GET /v1/customers/cust_x/ HTTP/1.1"
@@ -224,3 +227,29 @@ def test_a_request_that_asks_for_http_2_keeps_its_body(line: Line, size: int, ch
     answers = [line.answer() for _ in BODIES]
     assert [answer.status for answer in answers] == [201] * 3
     assert b'"ama@example.com"' in answers[2].body
+
+
+LOOPS = {
+    "uvloop": "",
+    "asyncio": "import sys; sys.modules['uvloop'] = None\n",
+}
+"""By the name of an event loop a beginning of the server's program that leaves it no other."""
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_with_few_files_left_a_connection_is_answered_with_503(loop: str) -> None:
+    """With ``ulimit -n 256`` and 600 connections at once none is reset, and those before are served."""
+    serving = "from emulator.cli.main import main; main(sys.argv[1:])"
+    code = f"import sys\n{LOOPS[loop]}{serving}"
+    limited = ("-c", 'ulimit -n 256; exec "$@"', "sh", sys.executable, "-c", code, "serve")
+    with ServerProcess(python="sh", program=limited) as server:
+        with ExitStack() as stack:
+            lines = [stack.enter_context(Line(server.url, timeout=60)) for _ in range(600)]
+            for line in lines[:150]:
+                line.request(LIST)
+            assert {line.answer().status for line in lines[:150]} == {200}
+            rejected = [line.answer() for line in lines[200:]]
+            assert {answer.status for answer in rejected} == {503}
+            said = json.loads(rejected[0].body)["message"]
+            assert said == "The server has 192 connections already."
+        server.wait()
