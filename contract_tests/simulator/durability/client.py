@@ -25,15 +25,13 @@ from contract_tests.simulator.durability.model import (
     outcomes_of,
 )
 from contract_tests.simulator.durability.operations import OPERATIONS, Step
+from contract_tests.support.client import http_client
 from contract_tests.support.servers import CLIENT
 
 REGISTERED = control, service
 """The modules that register operations when they are imported."""
 
 NUMBERS = count(1)
-
-READER = httpx.Client(trust_env=False, timeout=60)
-"""Keeps its connections, for all that is read again and again; changes have new ones."""
 
 ANSWERED, REFUSED, UNKNOWN, LOST, TORN, DOUBLED = VERDICTS = (
     "answered",
@@ -88,10 +86,14 @@ class Client:
         self.done: list[Done] = []
         self.begun = threading.Event()
         self._url = ""
+        self._reader = http_client()  # keeps its connection; each change has a new one
         self._before: Picture | None = None
         self._start = self.facts
         self.is_lost = False
         self.odd: list[str] = []
+
+    def close(self) -> None:
+        self._reader.close()
 
     # -- asking
 
@@ -170,7 +172,10 @@ class Client:
             headers["Prefer"] = step.prefer
         try:
             response = CLIENT.request(
-                step.method, self._url + step.path, json=step.body, headers=headers
+                step.method,
+                self._url + step.path,
+                json=step.body,
+                headers=headers,
             )
         except httpx.ConnectError:
             return REFUSED, None, ""  # it was never sent
@@ -249,9 +254,8 @@ class Client:
                 for with_unknown in (False, True):
                     there = self._start.copy()
                     for done in self.done:
-                        is_done = done.verdict == ANSWERED or (
-                            with_unknown and done.verdict == UNKNOWN
-                        )
+                        is_unknown = done.verdict == UNKNOWN
+                        is_done = done.verdict == ANSWERED or (with_unknown and is_unknown)
                         if is_done != any(done is culprit for culprit in culprits):
                             with suppress(KeyError):  # its object is not there
                                 done.step.effect(there, done.told if is_done else None)
@@ -345,6 +349,6 @@ class Client:
     def _request(self, method: str, path: str, body: Any = None) -> httpx.Response:
         headers = {"Authorization": f"Bearer {self.key}"}
         url = f"{self._url}{control.CONTROL}/{path}"
-        response = READER.request(method, url, json=body, headers=headers)
+        response = self._reader.request(method, url, json=body, headers=headers)
         assert response.is_success, f"{method} {path}: {response.text}"
         return response

@@ -72,8 +72,14 @@ class Proxy:
                     client.close()
                     continue
                 database.settimeout(None)
-                for ends in ((client, database), (database, client)):
-                    threading.Thread(target=self._forward, args=ends, daemon=True).start()
+                threading.Thread(target=self._serve, args=(client, database), daemon=True).start()
+
+    def _serve(self, client: socket.socket, database: socket.socket) -> None:
+        with client, database:
+            back = threading.Thread(target=self._forward, args=(database, client), daemon=True)
+            back.start()
+            self._forward(client, database)
+            back.join()
 
     def _forward(self, source: socket.socket, target: socket.socket) -> None:
         with suppress(OSError):
@@ -83,7 +89,6 @@ class Proxy:
         for end in (source, target):
             with suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
-            end.close()
 
 
 @dataclass

@@ -116,11 +116,9 @@ def number_of(row: Mapping[str, Any]) -> str | None:
 
 def exported(key: str, export: Mapping[str, Any]) -> Picture:
     """Return the picture of an exported snapshot."""
-    tables = {
-        name.removeprefix(f"{key}/"): [*table.values()]
-        for name, table in export.items()
-        if name.startswith(f"{key}/")
-    }
+    prefix = f"{key}/"
+    own = {name: table for name, table in export.items() if name.startswith(prefix)}
+    tables = {name.removeprefix(prefix): [*table.values()] for name, table in own.items()}
     settings = tables.pop("settings")[0]
     older = {name: settings[name] for name in OLDER_SETTINGS}
     settings = {**settings, "assumptions": {**settings["assumptions"], **older}}
@@ -151,11 +149,8 @@ def doubled(picture: Picture) -> list[str]:
     numbers = Counter(key for key, _ in picture.objects() if key[0] != "event")
     numbers.update(("fault", name) for name in picture.faults)
     numbers.update(("outcome", name) for name in picture.outcomes)
-    return [
-        f"{kind} {number} is there {times} times"
-        for (kind, number), times in numbers.items()
-        if times > 1
-    ]
+    several = {key: times for key, times in numbers.items() if times > 1}
+    return [f"{' '.join(key)} is there {times} times" for key, times in several.items()]
 
 
 def differences(facts: Facts, picture: Picture, key: str) -> list[str]:
@@ -180,7 +175,9 @@ def differences(facts: Facts, picture: Picture, key: str) -> list[str]:
             f"snapshot {name}: {difference}"
             for name in facts.snapshots.keys() & picture.snapshots.keys()
             for difference in differences(
-                facts.snapshots[name], exported(key, picture.snapshots[name]), key
+                facts.snapshots[name],
+                exported(key, picture.snapshots[name]),
+                key,
             )
         ),
     ]
@@ -219,7 +216,7 @@ def _objects(facts: Facts, there: Mapping[Key, Mapping[str, Any]]) -> Iterator[s
 
 
 MADE_BY_OTHERS = frozenset(
-    {"event", "webhook_delivery", "transaction", "receipt", "invoice", "payment_intent"}
+    {"event", "webhook_delivery", "transaction", "receipt", "invoice", "payment_intent"},
 )
 """Kinds of which other objects have some made, with the metadata that they hand on."""
 

@@ -122,7 +122,10 @@ def play(
 
 
 def _in_fault(
-    scene: faults.Scene, store: str, fault: str, names: Sequence[str]
+    scene: faults.Scene,
+    store: str,
+    fault: str,
+    names: Sequence[str],
 ) -> Iterator[Verdict]:
     """Play one fault, with a client and a world of its own for each operation."""
     context, (least, most), kills, anew = faults.FAULTS[store][fault]
@@ -156,6 +159,7 @@ def _in_fault(
     yield from _look(scene, unanswered, restarted=False)
     for client, wrong in zip(clients, _each(clients, Client.sums), strict=True):
         yield from (Verdict(client.name, TORN, why) for why in wrong)
+        client.close()
 
 
 def _look(scene: faults.Scene, clients: list[Client], *, restarted: bool) -> list[Verdict]:

@@ -42,7 +42,8 @@ def test_what_was_answered_is_kept_in_sqlite() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "store", ["sqlite", pytest.param("postgres", marks=pytest.mark.needs("postgresql"))]
+    "store",
+    ["sqlite", pytest.param("postgres", marks=pytest.mark.needs("postgresql"))],
 )
 def test_every_operation_is_kept_under_every_fault(store: str) -> None:
     tally = run.Tally()
@@ -68,7 +69,8 @@ def behind_its_back(client: Client, url: str, method: str, path: str, body: obje
 
 
 @pytest.mark.parametrize(
-    "name", ["advanceClock", "updateApp", "arrangeOutcome", "createInvoice", "deleteProduct"]
+    "name",
+    ["advanceClock", "updateApp", "arrangeOutcome", "createInvoice", "deleteProduct"],
 )
 def test_a_change_that_is_taken_back_is_lost(server: ServerProcess, name: str) -> None:
     client = Client(name, f"sk_test_lost{name}", random.Random(1))
@@ -78,6 +80,7 @@ def test_a_change_that_is_taken_back_is_lost(server: ServerProcess, name: str) -
     behind_its_back(client, server.url, "POST", "snapshots/before/restore")
     behind_its_back(client, server.url, "DELETE", "snapshots/before")
     found = [*client.look(server.url, restarted=False)]
+    client.close()
     assert [(verdict.name, verdict.verdict) for verdict in found] == [(name, LOST)]
 
 
@@ -86,4 +89,6 @@ def test_a_change_that_nobody_was_told_of_is_torn(server: ServerProcess) -> None
     client.prepare(server.url, "")
     settings = {"settings": {"operator_delay": 9}}
     behind_its_back(client, server.url, "PATCH", "app", settings)
-    assert {verdict.verdict for verdict in client.look(server.url, restarted=False)} & {LOST, TORN}
+    found = {verdict.verdict for verdict in client.look(server.url, restarted=False)}
+    client.close()
+    assert found & {LOST, TORN}
