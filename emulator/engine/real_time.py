@@ -31,6 +31,13 @@ def time_machine_travel() -> Any:
     return travels[-1] if travels else None
 
 
+def is_set_by_a_test() -> bool:
+    # At each request: nearly no process has either library.
+    if "freezegun.api" not in sys.modules and "time_machine" not in sys.modules:
+        return False
+    return freezegun_freeze() is not None or time_machine_travel() is not None
+
+
 class RealTime:
     """What time it is for the clocks of one server: the system's at its start, and the time that has passed since.
 
@@ -43,7 +50,7 @@ class RealTime:
 
     def now(self) -> float:
         """Return Unix time in seconds."""
-        if freezegun_freeze() is not None or time_machine_travel() is not None:
+        if is_set_by_a_test():
             return time.time()
         if self._start is None:  # a server that starts under a test's time asks the system once that has ended
             self._start = time.time() - _elapsed()
