@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from emulator.core.handlers import Query
+from emulator.core.lists import Query
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
 from emulator.insight.audit.audit import audit_of
@@ -13,7 +13,7 @@ from emulator.insight.audit.audit import audit_of
 async def show(engine: Engine, runtime: Runtime, query: Query) -> dict[str, Any]:
     """GET /audit: the rules that were broken, those that were followed, and those that no request was about."""
     await runtime.catch_up()
-    return await runtime.in_slices(audit_of(runtime))
+    return await runtime.examine(audit_of)
 
 
 OPERATIONS = {"audit": show}

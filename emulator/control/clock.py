@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import timedelta
-from heapq import merge
 from operator import attrgetter
 from typing import Any
 
@@ -18,16 +17,17 @@ from emulator.control.objects import page_of
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
 from emulator.core.errors import ApiError, invalid_field
-from emulator.core.handlers import Body, Page, Query
+from emulator.core.handlers import Body
 from emulator.core.jobs import Job
-from emulator.core.slices import Slices, steps
-from emulator.core.world import World, encode
+from emulator.core.lists import Page, Query
+from emulator.core.world import WorldContents, encode
 from emulator.engine.advances import Advance, Target
-from emulator.engine.clock import FROZEN, RUNNING, AdvanceResult, ClockState, TimeSlice, let_go
+from emulator.engine.clock import FROZEN, RUNNING, AdvanceResult, ClockState
 from emulator.engine.engine import Engine
+from emulator.engine.reading import View, in_thread
 from emulator.engine.runtime import MOMENT, Runtime
 from emulator.insight.names import job_texts
-from emulator.resources.registry import made_indexes
+from emulator.resources.registry import make_indexes
 from emulator.web.context import Response
 
 # -- durations
@@ -220,29 +220,21 @@ Planned = tuple[Job, list[str] | None]  # with the types of its events if it ran
 async def show_schedule(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> Page[Any]:
     """GET /schedule: soonest first; with ``until``, a preview of all jobs up to that instant. Groups are paged as such."""
     await runtime.catch_up()
-    found = await (_preview(runtime, query) if "until" in query else runtime.in_slices(_upcoming(runtime.world, query)))
-    if query.get("grouped"):
-        return page_of(await runtime.in_slices(_grouped(found)), query)
-    return page_of(found, query, entry)
+    if "until" not in query:
+        return await runtime.examine(_upcoming, query)
+    last = horizon(runtime, query["until"])
+    return await in_thread(_preview, WorldContents(runtime.world), last, query)
 
 
-def _upcoming(world: World, query: Mapping[str, Any]) -> Slices[list[Planned]]:
-    """Return the planned jobs that the query asks for, soonest first."""
-    turn, kind = attrgetter("due", "sequence"), query.get("kind")
-    parts, found = list[list[Job]](), list[Planned]()
-    for slots in steps([*world.jobs.slots.all_values()]):
-        parts.append(sorted((slot.record for slot in slots if kind in (None, slot.record.name)), key=turn))
-        yield
-    for job in merge(*parts, key=turn):
-        found.append((job, None))
-        yield
-    return found
+def _upcoming(view: View, query: Query) -> Page[Any]:
+    jobs = sorted(view.world.jobs.unordered(), key=attrgetter("due", "sequence"))
+    return _page([(job, None) for job in jobs], query)
 
 
 NAMED = 100  # the most objects that a group of entries names
 
 
-def _grouped(planned: list[Planned]) -> Slices[list[ScheduleEntry]]:
+def _grouped(planned: list[Planned]) -> list[ScheduleEntry]:
     """Return one entry for all of one kind that are due at one instant."""
     found: dict[tuple[str, str], ScheduleEntry] = {}
     for each in map(entry, planned):
@@ -252,7 +244,6 @@ def _grouped(planned: list[Planned]) -> Slices[list[ScheduleEntry]]:
             group["object_ids"].append(each["object"])
         if types := each.get("event_types"):
             group["event_types"] = [*dict.fromkeys([*group["event_types"], *types])]
-        yield
     return [*found.values()]
 
 
@@ -262,23 +253,25 @@ def entry(planned: Planned) -> ScheduleEntry:
     return shown if types is None else {**shown, "event_types": types}
 
 
-async def _preview(runtime: Runtime, query: Mapping[str, Any]) -> list[Planned]:
-    """Return the jobs up to an instant, run on a copy of the world, beside other requests and without effects."""
-    until, copied = horizon(runtime, query["until"]), [(await runtime.history.snapshot()).world]
-    found, time_slice = list[Planned](), TimeSlice()
-    if (job := copied[0].jobs.next()) is not None and job.due <= until:
-        await runtime.in_slices(made_indexes(copied[0]))
-    while (job := copied[0].jobs.next()) is not None and job.due <= until:
+def _page(planned: list[Planned], query: Query) -> Page[Any]:
+    """Return the page of planned jobs, soonest first."""
+    kind = query.get("kind")
+    found = [(job, types) for job, types in planned if kind in (None, job.name)]
+    return page_of(_grouped(found), query) if query.get("grouped") else page_of(found, query, entry)
+
+
+def _preview(contents: WorldContents, until: Timestamp, query: Query) -> Page[Any]:
+    """Run the jobs up to an instant on a copy of the world, without effects."""
+    world, found = contents.world(), list[Planned]()
+    make_indexes(world)
+    while (job := world.jobs.next()) is not None and job.due <= until:
         try:
-            types = [event.type for event in copied[0].run(job).events]
+            types = [event.type for event in world.run(job).events]
         except Exception as error:  # as in the original world, a job that raises does not stop the clock
-            copied[0].fail_job(job, error)
+            world.fail_job(job, error)
             types = []
-        if query.get("kind") in (None, job.name):
-            found.append((job, types))
-        await time_slice.pause_if_over()
-    await let_go(copied.pop(), runtime.scheduler.pauses)
-    return found
+        found.append((job, types))
+    return _page(found, query)
 
 
 def horizon(runtime: Runtime, until: str) -> Timestamp:

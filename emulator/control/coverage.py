@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from emulator.core.handlers import Query
+from emulator.core.lists import Query
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
 from emulator.insight import coverage

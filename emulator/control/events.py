@@ -15,13 +15,13 @@ import msgspec
 
 from emulator.control import requests
 from emulator.core.errors import ApiError
-from emulator.core.handlers import Page, Query, scan
-from emulator.core.slices import Slices
+from emulator.core.lists import Page, Query, Selection, select
 from emulator.core.tables import Table
 from emulator.core.unit_of_work import Event
 from emulator.core.world import encode
 from emulator.engine.engine import Engine
 from emulator.engine.journal import KINDS, Message, Subscriber, restarted
+from emulator.engine.reading import read_page
 from emulator.engine.runtime import Runtime
 from emulator.resources.simulation.emails import ABOUT, Email
 from emulator.web.context import PIECE, Response, Stream
@@ -29,14 +29,14 @@ from emulator.web.context import PIECE, Response, Stream
 # -- long polling
 
 
-async def first_match(runtime: Runtime, seconds: float, look: Callable[[], Slices[Page[Any]]]) -> Page[Any]:
+async def first_match(runtime: Runtime, seconds: float, look: Callable[[], Selection[Any]]) -> Page[Any]:
     """Return the page as soon as it has a match, or the empty page after that many seconds of real time."""
     # The time of the event loop: a test that freezes the clocks of this process does not freeze this one.
     loop_time = asyncio.get_running_loop().time
     deadline = loop_time() + seconds
     while True:
         await runtime.catch_up()
-        page = await runtime.in_slices(look())
+        page = await read_page(look())
         left = deadline - loop_time()
         if page.count or left <= 0 or runtime.broker.closed.is_set():
             return page
@@ -53,7 +53,7 @@ async def index(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> P
     return await first_match(
         runtime,
         query["wait"],
-        lambda: scan(runtime.world.table(Event), filters, {"object": lambda event, about: event.about == about}),
+        lambda: select(runtime.world.table(Event), filters, {"object": lambda event, about: event.about == about}),
     )
 
 
@@ -100,15 +100,11 @@ async def list_emails(engine: Engine, runtime: Runtime, query: Query) -> Page[An
     return msgspec.structs.replace(page, data=[email_shown(email) for email in page.data])
 
 
-def _matches(table: Table[Email], query: Query) -> Slices[Page[Email]]:
-    """Return the page of emails a query asks for; addresses are compared without regard to letter case (B-30)."""
-    filters = {"topic": query.get("kind"), "page": query["page"], "page_size": query["page_size"]}
-    if "to" in query:
-        filters["to"], wanted = [], query["to"].casefold()
-        for to in [*(yield from table.indexed("to")).all_keys()]:
-            filters["to"] += [to] if to.casefold() == wanted else []
-            yield
-    return (yield from scan(table, filters))
+def _matches(table: Table[Email], query: Query) -> Selection[Email]:
+    """Return the emails a query asks for; addresses are compared without regard to letter case (B-30)."""
+    to, paging = query.get("to"), {name: query[name] for name in ("page", "page_size")}
+    wanted = {**paging, "topic": query.get("kind"), "to": to and to.casefold()}
+    return select(table, wanted, {"to": lambda email, address: email.to.casefold() == address})
 
 
 async def show_email(engine: Engine, runtime: Runtime, id: str, query: Query) -> dict[str, Any]:

@@ -14,9 +14,8 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from emulator.core.errors import ApiError, invalid_field
-from emulator.core.handlers import Page, Query, scan
 from emulator.core.limits import INBOX_BODY
-from emulator.core.slices import completed
+from emulator.core.lists import Page, Query, select
 from emulator.core.world import World
 from emulator.engine.engine import Engine
 from emulator.engine.inbox import PREFIX, InboxRequest, ResponseRule
@@ -73,7 +72,7 @@ async def index(engine: Engine, runtime: Runtime, name: str, query: Query) -> Pa
     inbox = runtime.inbox
     inbox.check_pending(runtime.world, name)
     paging = {"page": query["page"], "page_size": query["page_size"]}
-    return completed(scan(inbox.table, {**paging, "inbox": name}))
+    return select(inbox.table, {**paging, "inbox": name}).page()
 
 
 async def inboxes(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:

@@ -11,11 +11,13 @@ import msgspec
 
 from emulator.control.objects import page_of
 from emulator.core import calendar
-from emulator.core.handlers import Body, Page, Query
+from emulator.core.handlers import Body
+from emulator.core.lists import Page, Query
 from emulator.core.unit_of_work import Event, UnitOfWork
 from emulator.core.world import World, encode
 from emulator.engine.engine import Engine
 from emulator.engine.journal import Failure, LoggedRequest
+from emulator.engine.reading import View
 from emulator.engine.runtime import MOMENT, Runtime
 from emulator.insight.explain.causality import Causality, LoggedUnit
 from emulator.insight.explain.explanation_text import StepTexts
@@ -50,16 +52,20 @@ class LedgerEntry(NamedTuple):
 async def show_ledger(engine: Engine, runtime: Runtime, query: Query) -> dict[str, Any]:
     """GET /ledger: ``object``, ``account`` and ``currency`` filter the entries, ``currency`` the totals too."""
     await runtime.catch_up()
-    causality = Causality(runtime.journal)
+    return await runtime.examine(_ledger_of, query)
+
+
+def _ledger_of(view: View, query: Query) -> dict[str, Any]:
+    causality = Causality(view.journal)
     postings = ((logged, each) for logged in causality.units for each in ledger.entries(logged.unit))
     entries = [LedgerEntry(*each, logged) for logged, each in postings]
     found = [entry for entry in reversed(entries) if entry.concerns(query)]
-    broken = [_break(runtime, failure) for failure in runtime.journal.failures if isinstance(failure.error, Imbalance)]
+    broken = [_break(view, failure) for failure in view.journal.failures if isinstance(failure.error, Imbalance)]
     return {
         "balanced": not broken,
         "totals": [
             {"account": account, "amount": amount, "currency": currency}
-            for (account, currency), amount in (await runtime.in_slices(ledger.added_up(runtime.world))).items()
+            for (account, currency), amount in ledger.totals(view.world).items()
             if query.get("currency") in (None, currency)
         ],
         "entries": _page(found, causality, query),
@@ -92,11 +98,11 @@ def _shown(causality: Causality, entry: LedgerEntry) -> dict[str, Any]:
     }
 
 
-def _break(runtime: Runtime, failure: Failure) -> dict[str, Any]:
+def _break(view: View, failure: Failure) -> dict[str, Any]:
     """Return the imbalance that a unit of work caused, with the last one before it that touched the account."""
     assert isinstance(failure.error, Imbalance)
     posting = failure.error.posting
-    cause, earlier = _cause_of(failure), _earlier(runtime, failure, posting)
+    cause, earlier = _cause_of(failure), _earlier(view, failure, posting)
     off = f"{posting.name} is off by {plain_money(posting.amount, posting.currency)}"
     before = f"; before it {earlier['summary']}" if earlier else ""
     return {
@@ -111,11 +117,11 @@ def _break(runtime: Runtime, failure: Failure) -> dict[str, Any]:
     }
 
 
-def _earlier(runtime: Runtime, failure: Failure, posting: Posting) -> dict[str, Any] | None:
+def _earlier(view: View, failure: Failure, posting: Posting) -> dict[str, Any] | None:
     """Return the request or the job before it; of one that the journal has dropped, what its last event says."""
-    if (earlier := runtime.journal.before(failure)) is not None:
+    if (earlier := view.journal.before(failure)) is not None:
         return _cause_of(earlier)
-    event = _last_event(runtime.world, failure.unit, posting.owner) if posting.owner else None
+    event = _last_event(view.world, failure.unit, posting.owner) if posting.owner else None
     if event is None:
         return None
     cause = "a job" if event.request is None else "a request"
@@ -186,8 +192,6 @@ class Metric(NamedTuple):
 async def show_metrics(engine: Engine, runtime: Runtime, query: Body) -> Response:
     """GET /metrics."""
     await runtime.catch_up(MOMENT)
-    for kind, _ in BY_STATUS.values():
-        await runtime.in_slices(runtime.world.table(kind).indexed("status"))
     lines = [line for metric in metrics(len(engine.runtimes), runtime) for line in metric.lines()]
     return Response(200, "\n".join([*lines, ""]).encode(), media_type=MEDIA_TYPE)
 

@@ -16,13 +16,14 @@ import msgspec
 
 from emulator.core import calendar
 from emulator.core.errors import invalid_field
-from emulator.core.handlers import Body, Page, Query, list_handler, scan
+from emulator.core.handlers import Body, list_handler
+from emulator.core.lists import Page, Query, select
 from emulator.core.records import Record, folded, hidden_fields, to_wire
-from emulator.core.slices import Slices
 from emulator.core.tables import Table
 from emulator.core.unit_of_work import Event
 from emulator.core.world import World, encode
 from emulator.engine.engine import Engine
+from emulator.engine.reading import View, read_page
 from emulator.engine.runtime import Runtime
 from emulator.insight.explain import explanation
 from emulator.insight.names import LONGEST, describe, documented, find, get, schema_name, schemas
@@ -167,7 +168,7 @@ def clearing(kind: type[Record]) -> Callable[..., Any]:
 async def explain(engine: Engine, runtime: Runtime, id: str, query: Query) -> dict[str, Any]:
     """GET /explain/{id}: why the object is in its present state."""
     await runtime.catch_up()
-    return await runtime.in_slices(explanation.explain(runtime, id, language_of(query["language"])))
+    return await runtime.examine(explanation.explain, id, language_of(query["language"]))
 
 
 # -- objects by kind: listed, searched by text, found by what they belong to, and counted
@@ -194,7 +195,7 @@ async def index(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
         if field not in table.kind.__struct_fields__:
             return page_of((), query)
         filters[field] = query["related"]
-    return await runtime.in_slices(scan(table, filters, {"text": contains}))
+    return await read_page(select(table, filters, {"text": contains}))
 
 
 async def count(engine: Engine, runtime: Runtime, query: Query) -> dict[str, int]:
@@ -206,7 +207,7 @@ async def count(engine: Engine, runtime: Runtime, query: Query) -> dict[str, int
     field = field_name(type(find(runtime.world, query["related"])))
     none = {"page": 1, "page_size": 0, field: query["related"]}
     related = {kind: table for kind, table in all.items() if field in table.kind.__struct_fields__}
-    return {kind: (await runtime.in_slices(scan(table, none))).count for kind, table in related.items()}
+    return {kind: (await read_page(select(table, none))).count for kind, table in related.items()}
 
 
 def tables(world: World) -> dict[str, Table[Any]]:
@@ -268,8 +269,8 @@ class SearchHit(NamedTuple):
 async def search(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
     """GET /search: exact ids first, then the starts of ids, of names, of words in names, then what is within names."""
     await runtime.catch_up()
-    found = _hits(runtime.world, query["query"].strip(), language_of(query["language"]))
-    return page_of(await runtime.in_slices(found), query, _shown)
+    found = await runtime.examine(_hits, query["query"].strip(), language_of(query["language"]))
+    return page_of(found, query, _shown)
 
 
 def _shown(hit: SearchHit) -> dict[str, Any]:
@@ -283,18 +284,17 @@ def _shown(hit: SearchHit) -> dict[str, Any]:
     }
 
 
-def _hits(world: World, text: str, language: Language) -> Slices[list[SearchHit]]:
+def _hits(view: View, text: str, language: Language) -> list[SearchHit]:
     """Return what fits, the best first; hits of one rank stay as they were found: kind by kind, the newest first."""
     ranks: list[list[SearchHit]] = [[] for _ in range(5)]  # as _rank gives
     # Every name begins with an empty text.
+    world = view.world
     for table in () if not text else (*tables(world).values(), world.table(Email)):
-        for number, record in enumerate([slot.record for slot in reversed((yield from table.ordered()))]):
+        for record in reversed([*table]):
             name = "" if isinstance(record, NAMED_BY_OTHERS) else describe(world, record, language)
             rank = _rank(text, record.id, name)
             if rank is not None:
                 ranks[rank].append(SearchHit(rank, record, name or describe(world, record, language)))
-            if number % 50 == 0:
-                yield
     return [*chain.from_iterable(ranks)]
 
 

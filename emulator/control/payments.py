@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from emulator.control.objects import clearing, listing, page_of
-from emulator.core.handlers import Page, Query
+from emulator.core.lists import Page, Query
 from emulator.core.records import Record
 from emulator.core.world import World
 from emulator.engine.engine import Engine

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from emulator.core.errors import ApiError
-from emulator.core.handlers import Query
+from emulator.core.lists import Query
 from emulator.engine.engine import Engine
 from emulator.engine.journal import MAX_REQUESTS, LoggedRequest
 from emulator.engine.runtime import Runtime

@@ -16,13 +16,13 @@ import msgspec
 
 from emulator.control.objects import page_of
 from emulator.core.errors import invalid_field
-from emulator.core.handlers import Page, Query
+from emulator.core.lists import Page, Query
 from emulator.core.records import Record, to_wire
-from emulator.core.slices import Slices
 from emulator.core.unit_of_work import Change
 from emulator.core.world import encode
 from emulator.engine.engine import Engine
 from emulator.engine.journal import Journal, LoggedRequest, readable, redacted_headers, redacted_path, redacted_text
+from emulator.engine.reading import View
 from emulator.engine.redaction import redact_value
 from emulator.engine.runtime import Runtime
 from emulator.insight.explain.causality import Causality
@@ -171,24 +171,20 @@ async def show(engine: Engine, runtime: Runtime, req_id: str, query: Query) -> d
     entry = runtime.journal.require(req_id)
     if "as" in query:
         return Response(200, code(entry, query["as"]).encode(), media_type=b"text/plain; charset=utf-8")
-    return await runtime.in_slices(detail(entry, runtime.journal))
+    return await runtime.examine(detail, entry)
 
 
 async def of_object(engine: Engine, runtime: Runtime, id: str, query: Query) -> Page[Any]:
     """GET /objects/{id}/changes: newest first, each with the object as it was then. Raises 404 for an id of nothing."""
-    own = await runtime.in_slices(_changes_of(id, Causality(runtime.journal)))
+    own = await runtime.examine(_changes_of, id)
     if not own:
         find(runtime.world, id)
     return page_of(own[::-1], query, lambda row: {"at": row[0], **(change(row[1]) or {}), "then": shown(row[1].new)})
 
 
-def _changes_of(id: str, causality: Causality) -> Slices[list[tuple[str | None, Change]]]:
-    own: list[tuple[str | None, Change]] = []
-    for logged, one in ((each, one) for each in causality.units for one in each.unit.changes):
-        if one.record.id == id and _shown_kind(one):
-            own.append((logged.at, one))
-        yield
-    return own
+def _changes_of(view: View, id: str) -> list[tuple[str | None, Change]]:
+    changes = Causality(view.journal).changes
+    return [(logged.at, one) for logged, one in changes if one.record.id == id and _shown_kind(one)]
 
 
 REPLACES_WORLD = ("resetWorld", "restoreSnapshot")
@@ -249,19 +245,17 @@ _ID_IN_PATH = re.compile(r"/([a-z]{2,8}_[0-9A-Za-z]{24})(?=/|$)")
 _ID_IN_ANSWER = re.compile(rb'\{"id":"([a-z]{2,8}_[0-9A-Za-z]{24})"')
 
 
-def detail(entry: LoggedRequest, journal: Journal) -> Slices[dict[str, Any]]:
-    """Return a request with what it did; each change is encoded by itself, for all at once would take long after a reset."""
-    units, changes = journal.units_of(entry), []
-    for row in (change(one) for unit in units for one in unit.changes):
-        changes += [msgspec.Raw(encode(row))] if row else []
-        yield
+def detail(view: View, entry: LoggedRequest) -> dict[str, Any]:
+    """Return a request with what it did. After a reset these are many changes: each is encoded here, in the thread."""
+    units = view.journal.units_of(entry)
+    rows = (change(one) for unit in units for one in unit.changes)
     return {
-        **summary(entry, journal),
+        **summary(entry, view.journal),
         "request_headers": redacted_headers(entry.headers),
         "request_body": readable(entry.body),
         "response_body": readable(entry.answer),
         "event_ids": [event.id for unit in units for event in unit.events],
-        "changes": changes,
+        "changes": [msgspec.Raw(encode(row)) for row in rows if row],
     }
 
 

@@ -13,7 +13,7 @@ import msgspec
 from emulator.control.objects import page_of
 from emulator.core.errors import ERRORS
 from emulator.core.event_types import EVENTS
-from emulator.core.handlers import Page
+from emulator.core.lists import Page
 from emulator.engine.engine import Engine
 from emulator.engine.reference_data import assumptions_of, error_examples
 from emulator.engine.runtime import Runtime

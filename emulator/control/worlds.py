@@ -18,10 +18,11 @@ from emulator.control.objects import invalid_subject, page_of, schema_of, tables
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
 from emulator.core.errors import ApiError, invalid_field
-from emulator.core.handlers import Body, Page, Query
+from emulator.core.handlers import Body
 from emulator.core.ids import LENGTH
 from emulator.core.jobs import Job
 from emulator.core.limits import SNAPSHOTS
+from emulator.core.lists import Page, Query
 from emulator.core.records import Record
 from emulator.core.unit_of_work import Event
 from emulator.core.world import World, encode
@@ -145,16 +146,13 @@ async def show(engine: Engine, runtime: Runtime, name: str, query: Query) -> Str
     """GET /snapshots/{name}: exports a snapshot, with ``share`` one that is scrubbed."""
     snapshot = find(runtime, name)
     if query["share"]:
-        pieces: Iterator[bytes | None] = iter(await asyncio.to_thread(serialization.exported_to_share, snapshot))
+        pieces = iter(await asyncio.to_thread(serialization.exported_to_share, snapshot))
     else:
         pieces = serialization.exported(snapshot)
 
     async def parts() -> AsyncGenerator[bytes, None]:
         for piece in pieces:
-            if piece:
-                yield piece
-            else:
-                await asyncio.sleep(0)
+            yield piece
 
     return Stream(parts, runtime.broker.closed, "application/json", runtime.scheduler.pauses)
 

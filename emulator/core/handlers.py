@@ -8,23 +8,17 @@ Where the form is invalid, the function is given the valid part of the body and 
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache
-from heapq import merge
 from inspect import isgenerator
-from itertools import islice
-from operator import attrgetter, itemgetter
 from types import NoneType, TracebackType
-from typing import Any, Generic, NamedTuple, TypeVar, get_args, get_type_hints
+from typing import Any, TypeVar, get_args, get_type_hints
 
 import msgspec
 
 from emulator.core.errors import ERRORS, ApiError, combine
+from emulator.core.lists import NO_FILTERS, Filters, Query, Selection, select
 from emulator.core.records import R, Record, merge_metadata, no_metadata
-from emulator.core.slices import STEP, Slices, steps
-from emulator.core.tables import Slot, Table
 from emulator.core.world import World
 
 # -- validation
@@ -155,24 +149,6 @@ def valid_part(value: Any, invalid: Collection[str], path: str = "") -> Any:
 # -- handlers
 
 
-Query = Mapping[str, Any]
-Filter = Callable[[Any, Any], bool]
-
-Filters = Mapping[str, Filter]
-NO_FILTERS: Filters = {}
-
-PAGING = frozenset({"page", "page_size", "ordering"})
-
-
-class Page(msgspec.Struct, Generic[R], frozen=True):
-    """One page of a list; ``count`` is the number of all matches. The HTTP layer adds the envelope and its URLs."""
-
-    data: list[R]
-    count: int
-    page: int
-    page_size: int
-
-
 def get_or_404(world: World, kind: type[R], id: str, param: str | None = None) -> R:
     """Return the record with this id; raises the 404 of its kind (B-15). ``param`` names the body field that held the id."""
     record = world.get(kind, id)
@@ -261,148 +237,20 @@ def check_metadata(found: Violations, record: Any, body: Body) -> None:
             merge_metadata(record.metadata, body["metadata"])
 
 
-def sublist_handler(
-    owner: type[Record], kind: type[R], ordering: str = "-created_at"
-) -> Callable[..., Slices[Page[R]]]:
+def sublist_handler(owner: type[Record], kind: type[R], ordering: str = "-created_at") -> Callable[..., Selection[R]]:
     """Return the handler of ``GET /owner/{id}/kind/``: the records whose field of the owner's kind has its id."""
 
-    def index(world: World, id: str, query: Query) -> Slices[Page[R]]:
+    def index(world: World, id: str, query: Query) -> Selection[R]:
         get_or_404(world, owner, id)
-        return (yield from scan(world.table(kind), {**query, owner.kind: id, "ordering": ordering}))
+        return select(world.table(kind), {**query, owner.kind: id, "ordering": ordering})
 
     return index
 
 
-def list_handler(kind: type[R], filters: Filters = NO_FILTERS) -> Callable[..., Slices[Page[R]]]:
+def list_handler(kind: type[R], filters: Filters = NO_FILTERS) -> Callable[..., Selection[R]]:
     """Return the handler of ``GET /kind/``: filters, ordering and paging by query parameters (B-19, B-20)."""
 
-    def index(world: World, query: Query) -> Slices[Page[R]]:
-        return scan(world.table(kind), query, filters)
+    def index(world: World, query: Query) -> Selection[R]:
+        return select(world.table(kind), query, filters)
 
     return index
-
-
-def scan(table: Table[R], query: Query, filters: Filters = NO_FILTERS) -> Slices[Page[R]]:
-    """Return one page of a table: its matches in ``ordering`` (default: newest first), ``page`` and ``page_size`` from 1.
-
-    ``created_after`` and ``created_before`` are inclusive (list query parameters of transactions; B-20). A parameter
-    named in ``filters`` is decided by its function. Any other one filters by the field of its name: the field equals the
-    value or, for a comma-separated list, one of the values.
-
-    In the default order and with filters by creation and on indexed fields only, the time depends on the size of the
-    page alone. Otherwise it yields now and then, for other work; the page is that of the table at the beginning.
-    """
-    wanted = {name: value for name, value in query.items() if name not in PAGING and value is not None}
-    after, before = wanted.pop("created_after", None), wanted.pop("created_before", None)
-    yield from table.ordered()
-    # No index serves a filter with a function of its own, because that does not compare the field's value.
-    indexed = [field for field in wanted.keys() - filters.keys() if field in table.kind.indexes]
-    for field in indexed:
-        yield from table.indexed(field)
-    lists, rest = _best_index(table, wanted, indexed)
-    runs = [_between(slots, after, before) for slots in lists]
-    ordering = query.get("ordering") or "-created_at"
-    page, size = query["page"], query["page_size"]
-    first = min((page - 1) * size, len(table))  # a page number may be any integer, an index may not
-    if not rest and ordering == "-created_at" and len(runs) == 1:
-        [(slots, start, stop)] = runs
-        last = max(start, stop - first)
-        return Page([*_records([Run(slots, max(start, last - size), last)])], stop - start, page, size)
-    if not rest and ordering == "-created_at" and first < STEP:
-        newest = _records([Run(run.slots, max(run.start, run.stop - first - size), run.stop) for run in runs])
-        return Page([*islice(newest, first, first + size)], sum(map(len, runs)), page, size)
-    matches = yield from _matches(runs, rest, filters)
-    if ordering == "-created_at":
-        return Page(matches[first : first + size], len(matches), page, size)
-    merged = yield from _sorted(matches[::-1], ordering)
-    for at in range(0, first, STEP):
-        deque(islice(merged, min(STEP, first - at)), maxlen=0)
-        yield
-    return Page([*islice(merged, size)], len(matches), page, size)
-
-
-class Run(NamedTuple, Generic[R]):
-    """The slots from ``start`` to ``stop`` of an ordered list."""
-
-    slots: list[Slot[R]]
-    start: int
-    stop: int
-
-    def __len__(self) -> int:
-        return self.stop - self.start
-
-
-def _best_index(
-    table: Table[R], wanted: dict[str, Any], indexed: list[str]
-) -> tuple[list[list[Slot[R]]], dict[str, Any]]:
-    """Return the lists of slots that the most selective index finds for one filter, and the filters that remain."""
-    if not indexed:
-        return [table.order], wanted
-    found = {}
-    for field in indexed:
-        values = wanted[field] if isinstance(wanted[field], list) else [wanted[field]]
-        found[field] = [table.index(field).run(value) for value in dict.fromkeys(values)]
-    best = min(found, key=lambda field: sum(map(len, found[field])))
-    return found.pop(best), {name: value for name, value in wanted.items() if name != best}
-
-
-def _between(slots: list[Slot[R]], after: str | None, before: str | None) -> Run[R]:
-    """Return the part of an ordered list that was created between two instants."""
-    start = 0 if after is None else bisect_left(slots, after, key=_created_at)
-    stop = len(slots) if before is None else bisect_right(slots, before, key=_created_at)
-    return Run(slots, start, max(start, stop))
-
-
-_created_at = attrgetter("record.created_at")
-
-
-def _matches(runs: list[Run[R]], rest: Mapping[str, Any], filters: Filters) -> Slices[list[R]]:
-    """Return the records in ordered lists that fit, newest first."""
-    records = _records(runs)
-    found: list[R] = []
-    while step := [*islice(records, STEP)]:
-        found += [record for record in step if _fits(record, rest, filters)]
-        yield
-    return found
-
-
-def _records(runs: list[Run[R]]) -> Iterator[R]:
-    """Return the records in ordered lists, newest first, as they are now, however late they are read."""
-    if len(runs) == 1:
-        [run] = runs
-        return reversed([slot.record for slot in run.slots[run.start : run.stop]])
-    # A slot keeps its place in the order for ever, even once it has left the table.
-    pairs = ([(slot, slot.record) for slot in run.slots[run.start : run.stop]] for run in runs)
-    return (record for _, record in merge(*map(reversed, [*pairs]), key=itemgetter(0), reverse=True))
-
-
-def _sorted(records: list[R], ordering: str) -> Slices[Iterator[R]]:
-    """Return records in an order, null as the least value: an anonymous customer has no email (B-58).
-
-    They are sorted in parts, which are merged only as far as they are read. Where the order is descending, that of equal
-    values is reversed as well (B-17).
-    """
-    field = ordering.lstrip("-")
-
-    def key(record: R) -> tuple[bool, Any]:
-        value = getattr(record, field)
-        return value is not None, value
-
-    parts: list[list[R]] = []
-    for step in steps(records):
-        parts.append(sorted(step, key=key))
-        yield
-    if ordering.startswith("-"):
-        return merge(*(reversed(part) for part in reversed(parts)), key=key, reverse=True)
-    return merge(*parts, key=key)
-
-
-def _fits(record: Any, wanted: Mapping[str, Any], filters: Filters) -> bool:
-    return all(
-        filters[name](record, value) if name in filters else _equals(getattr(record, name), value)
-        for name, value in wanted.items()
-    )
-
-
-def _equals(actual: object, wanted: object) -> bool:
-    return actual in wanted if isinstance(wanted, list) else actual == wanted

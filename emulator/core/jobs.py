@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection, Mapping
-from typing import ClassVar
+from collections.abc import Collection
+from typing import ClassVar, Self
 
 import msgspec
 
 from emulator.core.calendar import Timestamp
 from emulator.core.records import Record
-from emulator.core.slices import Slices
-from emulator.core.tables import Table
-from emulator.core.unit_of_work import Change
+from emulator.core.tables import Contents, Table
 
 
 class Job(Record, frozen=True, kw_only=True):
@@ -60,14 +58,11 @@ class JobQueue(Table[Job]):
         super().__init__(kind)
         self._heap: list[tuple[Timestamp, int, str]] = []
 
-    def copying(self, earlier: Mapping[str, Change]) -> Slices[JobQueue]:
-        heap = self._heap.copy()
-        duplicate = yield from super().copying(earlier)
-        duplicate._heap = heap
-        for change in earlier.values():
-            if isinstance(change.old, Job):
-                duplicate._push(change.old)
-        return duplicate
+    @classmethod
+    def of(cls, kind: type[Job], contents: Contents[Job]) -> Self:
+        queue = super().of(kind, contents)
+        queue._rebuild()
+        return queue
 
     def add(self, record: Job, number: int) -> None:
         super().add(record, number)
@@ -92,5 +87,8 @@ class JobQueue(Table[Job]):
     def _push(self, job: Job) -> None:
         heapq.heappush(self._heap, (job.due, job.sequence, job.id))
         if len(self._heap) > 2 * len(self) + MAX_STALE:
-            self._heap = [(job.due, job.sequence, job.id) for job in self.unordered()]
-            heapq.heapify(self._heap)
+            self._rebuild()
+
+    def _rebuild(self) -> None:
+        self._heap = [(job.due, job.sequence, job.id) for job in self.unordered()]
+        heapq.heapify(self._heap)

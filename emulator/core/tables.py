@@ -8,16 +8,14 @@ lists are filtered, but each order and index that there is takes time with every
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Collection, Iterator, Mapping
-from heapq import merge
-from itertools import chain, islice, pairwise
-from typing import Any, Generic, Self, TypeVar, cast
+from collections.abc import Collection, Iterator, Sequence
+from itertools import chain
+from operator import attrgetter
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 import msgspec
 
 from emulator.core.records import R
-from emulator.core.slices import STEP, Slices, completed, steps
-from emulator.core.unit_of_work import Change
 
 # -- a mapping in parts
 
@@ -57,6 +55,13 @@ class PartedDict(dict[K, V | None]):
         self.older = (*self.older, dict(self))
         self.clear()
 
+    def fill(self, keys: Sequence[K], values: Sequence[V]) -> None:
+        """Put entries into a mapping that is empty, in as many parts as they need."""
+        for at in range(0, len(keys), PART):
+            if at:
+                self.begin_part()
+            self.update(zip(keys[at : at + PART], values[at : at + PART], strict=True))
+
     def discard(self, key: K) -> V | None:
         """Remove an entry, if there is one, and return its value."""
         if (value := self.pop(key, None)) is not None or not self.older:
@@ -87,6 +92,10 @@ class Slot(msgspec.Struct, Generic[R], gc=False):
     def __lt__(self, other: Slot[R]) -> bool:
         here, there = getattr(self.record, "created_at", ""), getattr(other.record, "created_at", "")
         return self.number < other.number if here == there else here < there
+
+
+_number = attrgetter("number")
+_created_at = attrgetter("record.created_at")
 
 
 class Index(PartedDict[Any, Slot[R] | list[Slot[R]]]):
@@ -128,8 +137,18 @@ class Index(PartedDict[Any, Slot[R] | list[Slot[R]]]):
             self.discard(value)
 
 
+PIECE = 1000
+"""Records that are let go of at a time."""
+
 _NONE: dict[str, Any] = {}
 """The unique values of a kind that has none. Nothing is ever put into it."""
+
+
+class Contents(NamedTuple, Generic[R]):
+    """The records of a table at one instant, with the slots that they had then."""
+
+    slots: list[Slot[R]]
+    records: list[R]
 
 
 class Table(Generic[R]):
@@ -140,91 +159,36 @@ class Table(Generic[R]):
     ``order``. A world has a table of each kind it holds, so that an empty table is small.
     """
 
-    __slots__ = ("_order", "changes", "indexes", "kind", "slots", "stamped", "unique")
+    __slots__ = ("_order", "indexes", "kind", "slots", "stamped", "unique")
 
     def __init__(self, kind: type[R]) -> None:
         self.kind: type[R] = kind
         self.stamped: bool = "updated_at" in kind.__struct_fields__
         self.slots: PartedDict[str, Slot[R]] = PartedDict()
         self.indexes: dict[str, Index[R]] = {}
-        self.changes: int = 0
         self._order: list[Slot[R]] | None = None
         self.unique: dict[str, PartedDict[Any, Slot[R]]] = (
             {field: PartedDict() for field in kind.unique} if kind.unique else _NONE
         )
 
-    def copying(self, earlier: Mapping[str, Change]) -> Slices[Self]:
-        """Return a table of the same records, made in slices; changes to one table do not reach the other.
+    def contents(self) -> Contents[R]:
+        """Return what :meth:`of` makes a table of the same records from. It takes some milliseconds."""
+        slots = [*(self.slots.all_values() if self._order is None else self._order)]
+        return Contents(slots, [slot.record for slot in slots])
 
-        ``earlier`` are the first changes of records since the first slice, by id.
-        """
-        duplicate = type(self)(self.kind)
-        copied = duplicate.slots
-        for slots in steps([*self.slots.all_values()]):
-            if len(copied) + len(slots) > PART:
-                copied.begin_part()
-            for slot in slots:
-                record = slot.record
-                copied[record.id] = Slot(slot.number, record)
-            yield
-        for change in earlier.values():
-            duplicate.put_back(change)
-        for field, found in duplicate.unique.items():
-            for slots in steps([*copied.all_values()]):
-                if len(found) + len(slots) > PART:
-                    found.begin_part()
-                for slot in slots:
-                    if (key := self._key(field, getattr(slot.record, field))) is not None:
-                        found[key] = slot
-                yield
-        return duplicate
-
-    def put_back(self, change: Change) -> None:
-        """Undo a change in an unfinished copy: neither order nor indexes are there yet."""
-        self.slots.discard(change.record.id)
-        if change.old is not None:
-            if len(self.slots) >= PART:
-                self.slots.begin_part()
-            self.slots[change.old.id] = Slot(change.number, cast("R", change.old))
-
-    def ordered(self) -> Slices[list[Slot[R]]]:
-        """Return every slot, in order of creation; at once if the table changes meanwhile."""
-        if self._order is not None:
-            return self._order
-        before, runs = self.changes, list[list[Slot[R]]]()
-        for slots in steps([*self.slots.all_values()]):
-            runs.append(sorted(slots))
-            yield
-        order = [*chain.from_iterable(runs)]
-        if any(later[0] < earlier[-1] for earlier, later in pairwise(runs)):
-            merged, order = merge(*runs), []
-            while step := [*islice(merged, STEP)]:
-                order += step
-                yield
-        if before != self.changes:
-            return self.order
-        if self.kind.paged:
-            self._order = order
-        return order
-
-    def indexed(self, field: str) -> Slices[Index[R]]:
-        """Return the index of a field, made if it is not there yet; at once if the table changes meanwhile."""
-        if field not in self.indexes:
-            order, before = (yield from self.ordered()), self.changes
-            index: Index[R] = Index()
-            for slots in steps(order):
-                for slot in slots:
-                    index.add(getattr(slot.record, field), slot)
-                yield
-            if before != self.changes:
-                return self.index(field)
-            # Only now: a snapshot is exported in a thread, while requests may read it, too.
-            self.indexes[field] = index
-        return self.indexes[field]
-
-    def index(self, field: str) -> Index[R]:
-        """Return the index of a field, made at once if it is not there yet."""
-        return completed(self.indexed(field))
+    @classmethod
+    def of(cls, kind: type[R], contents: Contents[R]) -> Self:
+        """Return a table of records; changes to it do not reach the one they are from, nor the other way round."""
+        table = cls(kind)
+        records = contents.records
+        slots = [Slot(slot.number, record) for slot, record in zip(contents.slots, records, strict=True)]
+        table.slots.fill([record.id for record in records], slots)
+        for field, found in table.unique.items():
+            having = [slot for slot in slots if getattr(slot.record, field) is not None]
+            found.fill([table._key(field, getattr(slot.record, field)) for slot in having], having)
+        if kind.paged:
+            _ = table.order  # made here and not with its first use
+        return table
 
     def __len__(self) -> int:
         return len(self.slots) + sum(map(len, self.slots.older))
@@ -234,7 +198,32 @@ class Table(Generic[R]):
 
     @property
     def order(self) -> list[Slot[R]]:
-        return completed(self.ordered()) if self._order is None else self._order
+        """Every slot, in order of creation."""
+        if self._order is not None:
+            return self._order
+        # By keys, which are compared without a call in Python. Most often the slots are in order already.
+        order = sorted(self.slots.all_values(), key=_number)
+        if "created_at" in self.kind.__struct_fields__:
+            order.sort(key=_created_at)
+        if self.kind.paged:
+            self._order = order
+        return order
+
+    def index(self, field: str) -> Index[R]:
+        """Return the index of a field, made now if it is not there yet."""
+        if (index := self.indexes.get(field)) is None:
+            index = self.indexes[field] = Index()
+            runs: dict[Any, Slot[R] | list[Slot[R]]] = {}
+            for slot in self.order:
+                if (run := runs.get(value := getattr(slot.record, field))) is None:
+                    runs[value] = slot
+                elif isinstance(run, list):
+                    run.append(slot)
+                else:
+                    runs[value] = [run, slot]
+            runs.pop(None, None)
+            index.fill([*runs], [*runs.values()])
+        return index
 
     def unordered(self) -> list[R]:
         """Return every record, in no particular order. Unlike iteration it sorts nothing if the kind is not paged."""
@@ -255,12 +244,13 @@ class Table(Generic[R]):
         """Return all that the table consists of, so that a large one can be let go of piece by piece."""
         mappings: list[PartedDict[Any, Any]] = [self.slots, *self.indexes.values(), *self.unique.values()]
         older = chain.from_iterable(mapping.older for mapping in mappings)
-        return [*steps([*self.slots.all_values()]), self._order, *mappings, *older]
+        slots = [*self.slots.all_values()]
+        parts = (slots[at : at + PIECE] for at in range(0, len(slots), PIECE))
+        return [*parts, self._order, *mappings, *older]
 
     def where(self, field: str, value: object) -> list[R]:
         """Return the records whose indexed field has this value, oldest first; null is not indexed."""
-        index = self.indexes.get(field)
-        run = (self.index(field) if index is None else index)[value]
+        run = self.index(field)[value]
         if run is None:
             return []
         return [slot.record for slot in run] if isinstance(run, list) else [run.record]
@@ -282,7 +272,6 @@ class Table(Generic[R]):
             slots.begin_part()
         if (slots.older and slots[record.id] is not None) or slots.setdefault(record.id, slot) is not slot:
             raise ValueError(f"there is a {self.kind.kind} {record.id} already")
-        self.changes += 1
         if self._order is not None:
             _insert(self._order, slot)
         for field, index in self.indexes.items():
@@ -306,7 +295,6 @@ class Table(Generic[R]):
             self.remove(old)
             self.add(new, slot.number)
             return slot.number
-        self.changes += 1
         for field, index in self.indexes.items():
             if field in fields and (before := getattr(old, field)) != (after := getattr(new, field)):
                 index.remove(before, slot)
@@ -317,7 +305,6 @@ class Table(Generic[R]):
     def remove(self, record: R) -> int:
         """Remove a record and return its number in the order of creation."""
         slot = self.place(record)
-        self.changes += 1
         self.slots.discard(record.id)
         if self._order is not None:
             _remove(self._order, slot)

@@ -51,9 +51,9 @@ their creation. The counters belong to the world and are undone with it. The sam
 same bytes.
 
 **No locks.** All this happens on one event loop, and a unit of work never awaits, so no two of them overlap. Slow work
-on records, such as rendering a PDF, may run in a thread, because frozen records need no protection. Work that takes
-longer the larger the world is, such as a search or a copy, is a generator (:mod:`emulator.core.slices`): between its
-slices the loop serves other worlds.
+on records, such as rendering a PDF, may run in a thread, because frozen records need no protection. So may whatever
+only reads a world and takes longer the larger it is: a search is a plain function, which the engine calls in a thread
+with a copy of a large world.
 
 What a module of rules looks like
 ---------------------------------
@@ -105,7 +105,6 @@ from __future__ import annotations
 
 import copy
 import json
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -118,8 +117,7 @@ from emulator.core.calendar import Timestamp
 from emulator.core.ids import IdSource
 from emulator.core.jobs import FailedJob, Job, JobQueue
 from emulator.core.records import R, Record, to_wire
-from emulator.core.slices import Slices
-from emulator.core.tables import Slot, Table
+from emulator.core.tables import Contents, Slot, Table
 from emulator.core.unit_of_work import Change, CheckFailed, Effect, Event, EventData, UnitOfWork
 
 Reaction = Callable[["World", Any], None]
@@ -440,25 +438,54 @@ class World:
         return unit
 
 
-class Copying:
-    """A world that is copied in slices as it is now, though it changes meanwhile: :meth:`note` is told how."""
+class CopiedTables(Tables):
+    """The tables of a copy, each made when it is first read: a reading of a world needs few of them, in one thread."""
+
+    def __init__(self, kinds: tuple[type[Record], ...], contents: TableContents) -> None:
+        super().__init__(kinds)
+        self._contents = {**contents}
+        if Job in contents:
+            self.jobs = self[Job] = JobQueue.of(Job, self._contents.pop(Job))
+
+    def __contains__(self, kind: object) -> bool:
+        return super().__contains__(kind) or kind in self._contents
+
+    def __missing__(self, kind: type[Record]) -> Table[Any]:
+        if kind not in self._contents:
+            return super().__missing__(kind)
+        table = self[kind] = Table.of(kind, self._contents.pop(kind))
+        return table
+
+
+TableContents = dict[type[Record], Contents[Any]]
+
+
+class WorldContents:
+    """All that a world holds at one instant. To take it needs some milliseconds, as records never change.
+
+    :meth:`world` makes a world of it, later and in any thread; changes to one do not reach the other.
+    """
 
     def __init__(self, original: World) -> None:
         if original._unit is not None:
             raise RuntimeError("a unit of work is running; a world is copied between two of them")
-        self._tables = [*original._tables.items()]
-        self._copy = original.emptied()
-        self._earlier: defaultdict[type[Record], dict[str, Change]] = defaultdict(dict)
+        self._emptied = original.emptied()
+        self._tables: TableContents = {table.kind: table.contents() for table in original.tables()}
 
-    def note(self, unit: UnitOfWork) -> None:
-        for change in unit.changes:
-            self._earlier[type(change.record)].setdefault(change.record.id, change)
+    def world(self) -> World:
+        """Return the world with each of its tables made."""
+        world = self.view()
+        for kind in self._tables:
+            world.table(kind)
+        return world
 
-    def slices(self) -> Slices[World]:
-        for kind, table in self._tables:
-            self._copy._tables[kind] = yield from table.copying(self._earlier[kind])
-        self._copy.jobs = cast("JobQueue", self._copy._tables[Job])
-        return self._copy
+    def view(self) -> World:
+        """Return a world to be read by one thread: its tables are made as they are needed."""
+        world = self._emptied.emptied()
+        world._ids = copy.copy(world._ids)  # its page of ids is not shared with another thread
+        world._tables = tables = CopiedTables(world.registry.kinds, self._tables)
+        world.jobs = tables.jobs
+        return world
 
 
 def no_unit_of_work() -> NoReturn:

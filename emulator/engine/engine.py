@@ -19,15 +19,16 @@ from emulator.core import calendar
 from emulator.core.errors import ApiError
 from emulator.core.limits import WORLDS
 from emulator.core.records import Record
-from emulator.core.slices import Slices, completed
 from emulator.core.world import World
 from emulator.engine.clock import Clock, Scheduler, TimeSlice, in_slices, let_go
 from emulator.engine.fixtures import Start
 from emulator.engine.http_client import WebhookSender
 from emulator.engine.inbox import Inbox
 from emulator.engine.journal import Coverage
+from emulator.engine.reading import in_thread
 from emulator.engine.reference_data import ReferenceData
 from emulator.engine.runtime import Runtime
+from emulator.engine.slices import Slices, completed
 from emulator.engine.storage import serialization
 from emulator.engine.storage.serialization import InvalidState
 from emulator.engine.storage.store import NOTHING, Away, CorruptStore, Loaded, StorageError, Store, WorldPersistence
@@ -37,7 +38,7 @@ from emulator.resources.billing.invoices import Invoice
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
 from emulator.resources.payments.payment_links import PaymentLink
 from emulator.resources.payments.refunds import Receipt
-from emulator.resources.registry import made_indexes
+from emulator.resources.registry import make_indexes
 
 # -- which worlds to give up
 
@@ -146,6 +147,7 @@ class Engine:
         with self._reading(key):
             loaded = await self.store.read(key, time_slice.pause_if_over) if self.store else NOTHING
             runtime = await in_slices(self._made(key, loaded, stored), self._scheduler.pauses)
+        await in_thread(make_indexes, runtime.world)
         if stored and loaded.world is None:
             await runtime.history.store()
         runtime.require_store()
@@ -163,7 +165,6 @@ class Engine:
         runtime = Runtime(world, clock, self._scheduler, stored, self._sender)
         for name, saved in loaded.snapshots.items():
             runtime.history.snapshots[name] = yield from serialization.loaded(saved, world)
-        yield from made_indexes(world)
         if stored:
             stored.editions |= loaded.editions
         return runtime
@@ -222,6 +223,7 @@ class Engine:
             try:
                 with self._reading(key):
                     runtime = completed(self._made(key, store.load(key), store.persistence(key)))
+                    make_indexes(runtime.world)
                 self._begun(key, runtime)
             except StorageError:
                 raise

@@ -411,6 +411,18 @@ class Journal:
     def _units(self) -> deque[UnitOfWork]:
         return deque(maxlen=MAX_UNITS)
 
+    @property
+    def changes(self) -> int:
+        """How many changes are stored. A unit of work may have many: a reset of a large world does."""
+        return sum(len(unit.changes) for unit in self._units)
+
+    def copied(self) -> Journal:
+        """Return the journal as it is now, to be read only."""
+        journal = Journal(self._broker)
+        journal.entries, journal.failures, journal.count = self.entries.copy(), self.failures.copy(), self.count
+        journal._units.extend(self._units)
+        return journal
+
     def add_unit(self, unit: UnitOfWork) -> None:
         if unit.changes:
             self.count += 1

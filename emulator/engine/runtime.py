@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Generator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import cached_property
 from inspect import isgenerator
@@ -12,10 +12,10 @@ from typing import Any, TypeVar, cast
 
 from emulator.core.calendar import Timestamp
 from emulator.core.errors import ApiError
-from emulator.core.jobs import Job
-from emulator.core.slices import Slices
+from emulator.core.lists import Selection
+from emulator.core.records import Record
 from emulator.core.unit_of_work import Effect, HttpResult, UnitOfWork
-from emulator.core.world import Copying, World
+from emulator.core.world import World, WorldContents
 from emulator.engine.advances import Advances, Target
 from emulator.engine.clock import (
     FROZEN,
@@ -33,10 +33,11 @@ from emulator.engine.http_client import WebhookSender
 from emulator.engine.inbox import Inbox
 from emulator.engine.journal import Checkpoint
 from emulator.engine.outbox import Outbox
+from emulator.engine.reading import View, examine, in_thread, read_page
+from emulator.engine.slices import Slices
 from emulator.engine.storage.serialization import WorldSnapshot, saved
 from emulator.engine.storage.store import WORLD, Edition, StorageError, WorldClosed, WorldPersistence
 from emulator.resources.app.settings import RateLimit, Settings
-from emulator.resources.webhooks.deliveries import WebhookDelivery
 
 # -- limits on the requests of one key (B-25)
 
@@ -145,11 +146,15 @@ class Runtime(UnitRunner):
         return self.world.draw("req")
 
     async def read(self, query: Command, arguments: Mapping[str, Any]) -> Any:
-        """Return what a function finds in the present world, which it does not change; it may be a generator of steps."""
+        """Return what a function finds in the present world, which it does not change; of a selection its page."""
         if not self.catch_up_if_idle():
             await self.catch_up()
         result: Any = query(self.world, **arguments)
-        return await self.in_slices(cast("Slices[Any]", result)) if isgenerator(result) else result
+        return await read_page(result) if isinstance(result, Selection) else result
+
+    async def examine(self, function: Callable[..., T], *args: Any) -> T:
+        """Return what a function finds that looks at all of a world: ``function(view, *args)``."""
+        return await examine(View(self.world, self.journal), function, *args)
 
     async def in_slices(self, steps: Slices[T]) -> T:
         """Return the result of work that grows with the world; other tasks run between its slices."""
@@ -309,8 +314,6 @@ class History:
         async with self.changing:
             if self._replaced != replaced:
                 raise _too_late()
-            for kind, field in ((WebhookDelivery, "status"), (Job, "about")):  # what is resumed is found by these
-                await self._runtime.in_slices(self._runtime.world.table(kind).indexed(field))
             await self._cancel()
             try:
                 return self._undo_since(to)
@@ -343,20 +346,14 @@ class History:
         """Return the world as it is now. Records never change, so only their filing is copied."""
         runtime = self._runtime
         async with self.changing:
-            head, copying = runtime.clock.header(runtime.world, goes_on=False), Copying(runtime.world)
-            note = copying.note
-            runtime.observers.append(note)
-            try:
-                return WorldSnapshot(await runtime.in_slices(copying.slices()), head)
-            finally:
-                runtime.observers.remove(note)
+            head, contents = runtime.clock.header(runtime.world, goes_on=False), WorldContents(runtime.world)
+            return WorldSnapshot(await in_thread(contents.world), head)
 
     async def restore(self, snapshot: WorldSnapshot) -> None:
         """Put a snapshot in the place of the world; its history begins with it."""
         runtime = self._runtime
-        world = await runtime.in_slices(Copying(snapshot.world).slices())
-        # Here and not with their first use, which would make them without a pause.
-        await runtime.in_slices(_indexed(world, runtime.world))
+        indexes = {table.kind: [*table.indexes] for table in runtime.world.tables()}
+        world = await in_thread(_copy, snapshot.world, indexes)
         clock = runtime.clock.another(snapshot.head.now, snapshot.head.mode, snapshot.head.rate)
         world.now = clock.reached(world)
         await let_go(await self.replace(world, clock, "restore"), runtime.scheduler.pauses)
@@ -406,7 +403,7 @@ class History:
             yield None
             return
         pause = TimeSlice(runtime.scheduler.pauses).pause_if_over
-        stored = await runtime.in_slices(saved(snapshot))
+        stored = await in_thread(saved, snapshot)
         async with runtime.persistence.prepared(stored, pause) as edition:
             yield edition
 
@@ -423,12 +420,13 @@ class History:
         self._runtime.publish_restart(cause)
 
 
-def _indexed(world: World, like: World) -> Slices[None]:
-    """Put the tables of a world in order, and make the indexes that those of another one have."""
+def _copy(original: World, indexes: Mapping[type[Record], list[str]]) -> World:
+    """Return a copy of a world with these indexes: made here and not with their first use."""
+    world = WorldContents(original).world()
     for table in world.tables():
-        yield from table.ordered()
-        for field in [*like.table(table.kind).indexes]:
-            yield from table.indexed(field)
+        for field in indexes.get(table.kind, ()):
+            table.index(field)
+    return world
 
 
 def _too_late() -> ApiError:

@@ -21,7 +21,6 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from emulator.core.records import N_, Record
-from emulator.core.slices import Slices, completed, steps
 from emulator.core.unit_of_work import CheckFailed, UnitOfWork
 from emulator.core.world import World
 from emulator.resources.billing.invoices import Invoice
@@ -215,18 +214,10 @@ def entries(unit: UnitOfWork) -> Iterator[tuple[str, Posting]]:
 
 def totals(world: World) -> dict[tuple[str, str], int]:
     """Return the balance of each account now, by account and currency (minor units)."""
-    return completed(added_up(world))
-
-
-def added_up(world: World) -> Slices[dict[tuple[str, str], int]]:
-    """Return the :func:`totals` of what a world holds at the beginning."""
     sums: Sums = defaultdict(int)
-    posting = [(post, world.table(kind).unordered()) for kind, post in BOOKS_OF.items()]
-    for post, all in posting:
-        for records in steps(all):
-            for record in records:
-                post(record, 1, sums)
-            yield
+    for kind, post in BOOKS_OF.items():
+        for record in world.table(kind).unordered():
+            post(record, 1, sums)
     order = sorted(sums, key=lambda key: (key[2], [*BOOKS].index(key[0])))
     return {(account, currency): sums[account, owner, currency] for account, owner, currency in order}
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from itertools import chain
 from typing import Any
 
-from emulator.core.slices import STEP, Slices
 from emulator.core.state_machine import StateMachine
 from emulator.core.world import JobFunction, Reaction, Registry, World
 from emulator.resources import faults, ledger
@@ -126,8 +125,12 @@ REGISTRY = Registry(
 )
 
 
-def made_indexes(world: World) -> Slices[None]:
-    """Make the indexes of large tables in slices: the first rule that needs one would make it without a pause."""
+LARGE = 1000
+"""Records of a table whose indexes take long to make."""
+
+
+def make_indexes(world: World) -> None:
+    """Make the indexes of large tables now; otherwise the first rule that needs one would wait for it."""
     for table in world.tables():
-        for field in table.kind.indexes if len(table) > STEP else ():
-            yield from table.indexed(field)
+        for field in table.kind.indexes if len(table) > LARGE else ():
+            table.index(field)

@@ -18,7 +18,6 @@ from emulator.core.calendar import Timestamp
 from emulator.core.errors import ApiError
 from emulator.core.ids import IdSource
 from emulator.core.limits import WORLDS
-from emulator.core.slices import Slices
 from emulator.core.world import World
 from emulator.document.profile import Profile
 from emulator.engine.clock import RUNNING, Clock, ClockMode
@@ -28,6 +27,7 @@ from emulator.engine.http_client import RECEIVER_SECONDS, WebhookSender
 from emulator.engine.inbox import PREFIX as INBOXES
 from emulator.engine.real_time import RealTime
 from emulator.engine.reference_data import ReferenceData
+from emulator.engine.slices import Slices
 from emulator.engine.storage.serialization import StoredWorld, fill
 from emulator.engine.storage.urls import open_store
 from emulator.resources.app.clients import Key

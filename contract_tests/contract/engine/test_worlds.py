@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import doctest
 from collections.abc import Callable, Iterator
-from itertools import islice
 from typing import Any
 
 import msgspec
@@ -24,13 +23,12 @@ from contract_tests.contract.engine.toys import (
     toy_world,
     toys,
 )
-from emulator.core import slices, tables, world
-from emulator.core.handlers import scan
+from emulator.core import tables, world
 from emulator.core.jobs import Job
-from emulator.core.slices import completed
+from emulator.core.lists import select
 from emulator.core.state_machine import StateMachine
 from emulator.core.unit_of_work import DeliverWebhook
-from emulator.core.world import Copying, World
+from emulator.core.world import World, WorldContents
 
 LIFE = StateMachine(Toy, ("new", "use", "used", "toy.used"), ("used", "use", "used", "toy.used"))
 DUES = [f"2026-01-0{day}T00:00:00.000Z" for day in range(1, 6)]
@@ -88,10 +86,9 @@ def take_and_raise(world: World, steps: Steps) -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def _small_parts() -> Iterator[None]:
-    """Every table has several parts, and is gone through in several steps, as otherwise only very large ones are."""
+    """Every table has several parts, as otherwise only very large ones have."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tables, "PART", 2)
-        patch.setattr(slices, "STEP", 1)
         yield
 
 
@@ -113,29 +110,34 @@ def test_a_unit_of_work_that_raises_leaves_no_trace(before: Steps, undone: Steps
 
 
 @given(STEPS, STEPS)
-def test_a_copy_made_in_slices_is_of_the_world_as_it_was(before: Steps, meanwhile: Steps) -> None:
-    """However it changes between two of them; jobs come in the order in which they would have come."""
+def test_a_copy_is_of_the_world_as_it_was_when_its_contents_were_taken(before: Steps, meanwhile: Steps) -> None:
+    """However it changes before the copy is made; jobs come in the order in which they would have come."""
     world = toy_world()
     with world.unit_of_work():
         take(world, before)
-    expected, later = completed(Copying(world).slices()), iter(meanwhile)
-    copying = Copying(world)
-    made, copied = copying.slices(), None
-    while copied is None:
-        try:
-            next(made)
-        except StopIteration as end:
-            copied = end.value
-        with world.unit_of_work() as unit:
-            take(world, [*islice(later, 1)])
-        copying.note(unit)
+    expected, contents = WorldContents(world).world(), WorldContents(world)
+    with world.unit_of_work():
+        take(world, meanwhile)
+    copied = contents.world()
     assert image(copied) == image(expected)
+    assert image(contents.view()) == image(expected)
     while (job := expected.jobs.next()) is not None:
         assert copied.jobs.next() == job
         for each in (expected, copied):
             with each.unit_of_work():
                 each.remove(job)
     assert copied.jobs.next() is None
+
+
+@given(STEPS, STEPS)
+def test_a_change_of_a_copy_does_not_reach_the_world(before: Steps, later: Steps) -> None:
+    world = toy_world()
+    with world.unit_of_work():
+        take(world, before)
+    pristine, copied = image(world), WorldContents(world).world()
+    with copied.unit_of_work():
+        take(copied, later)
+    assert image(world) == pristine
 
 
 def test_a_job_is_moved_and_canceled_and_never_planned_for_the_past() -> None:
@@ -218,27 +220,18 @@ def test_the_example_of_the_essay_is_true() -> None:
 # -- lists: what they are of whatever is filed, contract_tests/contract/every/test_lists.py has
 
 
-def test_a_list_is_right_whatever_changes_while_its_order_and_index_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both are made in slices, between which others use the world: none of their changes is missed afterwards."""
-    monkeypatch.setattr(slices, "STEP", 2)
-    original = toy_world()
-    with original.unit_of_work():
+@pytest.mark.parametrize("query", [{}, {"colour": "red"}, {"colour": ["red", "blue"]}, {"ordering": "colour"}])
+def test_a_list_is_of_the_records_that_were_taken_whatever_changes_afterwards(query: dict[str, Any]) -> None:
+    world = toy_world()
+    with world.unit_of_work():
         for number in range(7):
-            make(original, colour="red" if number % 2 else "blue", created_at=INSTANTS[number % 5])
-    query = {"page": 1, "page_size": 10, "colour": "red"}
-    made_in = sum(1 for _ in scan(completed(Copying(original).slices()).table(Toy), query))
-    assert made_in > 4
-    for pauses in range(made_in):
-        world = completed(Copying(original).slices())  # neither order nor index is copied
-        table = world.table(Toy)
-        made = scan(table, query)
-        for _ in range(pauses):
-            next(made)
-        with world.unit_of_work():
-            first, second, *_ = world.table(Toy).unordered()
-            world.replace(first, colour="red")
-            world.remove(second)
-            make(world, colour="red", created_at=INSTANTS[0])
-        completed(made)
-        expected = sorted((toy for toy in table.unordered() if toy.colour == "red"), key=table.place, reverse=True)
-        assert completed(scan(table, query)).data == expected
+            make(world, colour="red" if number % 2 else "blue", created_at=INSTANTS[number % 5])
+    selection = select(world.table(Toy), {"page": 1, "page_size": 10, **query})
+    expected, taken = selection.page(), selection.taken()
+    with world.unit_of_work():
+        first, second, third, *_ = world.table(Toy).unordered()
+        world.replace(first, colour="red" if first.colour == "blue" else "blue")
+        world.replace(third, created_at=INSTANTS[4])
+        world.remove(second)
+        make(world, colour="red", created_at=INSTANTS[0])
+    assert selection.page_of(taken) == expected

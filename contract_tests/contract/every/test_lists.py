@@ -14,8 +14,9 @@ from contract_tests.contract.every.conftest import factory_in
 from contract_tests.contract.every.values import SERVICE, of_service, query_of
 from contract_tests.support.sandbox import RunningServer, Sandbox
 from emulator.checks.document.object_factory import PREREQUISITES, CannotCreate, documented
-from emulator.core import handlers, slices
+from emulator.core import lists
 from emulator.document import bundles
+from emulator.engine import reading
 
 LISTS = {operation.path: query_of(operation) for operation in of_service("GET") if "page" in query_of(operation)}
 
@@ -49,13 +50,13 @@ class Filled(NamedTuple):
 def filled(server: RunningServer, hook: str) -> Iterator[Filled]:
     """Two days on which everything is made; on the second every third object is that of a new customer.
 
-    What cannot be made, its own lists miss. They are read in steps of three, as otherwise only long ones are.
+    What cannot be made, its own lists miss. They are read as otherwise only long ones are.
     """
     made: list[str] = []
     kinds = [*PREREQUISITES, *documented(SERVICE)]
     with server.world("every-list") as sandbox, pytest.MonkeyPatch.context() as patch:
-        for module in (handlers, slices):
-            patch.setattr(module, "STEP", 3)
+        patch.setattr(lists, "PART", 3)
+        patch.setattr(reading, "LARGE", 3)
         factory = factory_in(sandbox, hook)
         shared = factory.object("customer", {})
         for day in (0, 1):

@@ -14,9 +14,9 @@ from emulator.control.trigger import trigger_event
 from emulator.core import calendar
 from emulator.core.errors import ApiError
 from emulator.core.records import to_wire
-from emulator.core.slices import completed
 from emulator.core.unit_of_work import DeliverWebhook, Event, EventData, HttpResult, PingEndpoint, UnitOfWork
 from emulator.core.world import World, encode
+from emulator.engine.slices import completed
 from emulator.resources.app.clients import Key
 from emulator.resources.webhooks import deliveries
 from emulator.resources.webhooks.deliveries import SignedRequest

@@ -13,8 +13,8 @@ import msgspec
 
 from emulator.checks.receiver.service_world import unsigned
 from emulator.core import calendar
-from emulator.core.handlers import PAGING
 from emulator.core.jobs import Job
+from emulator.core.lists import PAGING
 from emulator.core.records import Record, hidden_fields
 from emulator.core.unit_of_work import Event
 from emulator.core.world import Reaction, World

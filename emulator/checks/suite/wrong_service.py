@@ -15,11 +15,11 @@ from emulator.checks.suite.mutants import ClientRequest, Mutant, MutationPoint, 
 from emulator.core.errors import ApiError
 from emulator.core.jobs import Job
 from emulator.core.records import Record
-from emulator.core.slices import completed
 from emulator.core.unit_of_work import DeliverWebhook, Event, EventData, UnitOfWork
 from emulator.core.world import World, encode
 from emulator.engine.engine import Engine
 from emulator.engine.http_client import WebhookSender
+from emulator.engine.reading import View
 from emulator.engine.runtime import Runtime
 from emulator.insight.audit.audit import audit_of
 from emulator.insight.coverage import UsedPoints
@@ -226,6 +226,6 @@ class WorldRecorder:
             self._look(runtime)
 
     def _look(self, runtime: Runtime) -> None:
-        if (audit := completed(audit_of(runtime)))["request_count"]:
+        if (audit := audit_of(View(runtime.world, runtime.journal)))["request_count"]:
             self.audits.append(audit)
         self.used.add(runtime.journal.coverage)

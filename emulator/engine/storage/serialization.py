@@ -19,10 +19,10 @@ from msgspec import Meta
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
 from emulator.core.records import Record
-from emulator.core.slices import Slices, completed
 from emulator.core.unit_of_work import Change, Event
 from emulator.core.world import World
 from emulator.engine.redaction import Scrubber
+from emulator.engine.slices import Slices, completed
 from emulator.resources.app.clients import SECRET, Key
 from emulator.resources.app.settings import settings
 from emulator.resources.registry import REGISTRY
@@ -255,12 +255,12 @@ class WorldSnapshot(NamedTuple):
     head: WorldHeader
 
 
-def exported(snapshot: WorldSnapshot) -> Iterator[bytes | None]:
-    """Yield the snapshot as JSON, the content of a TinyDB file with this one world; None is a pause."""
+def exported(snapshot: WorldSnapshot) -> Iterator[bytes]:
+    """Yield the snapshot as JSON, the content of a TinyDB file with this one world."""
     world = snapshot.world
     yield msgspec.json.encode(tables([StoredWorld(Key.of(world), snapshot.head, {})]))[:-1]
     for table in world.tables():
-        if order := (yield from table.ordered()):
+        if order := table.order:
             rows = ((str(slot.number), row_of(slot.record)) for slot in order)
             yield from _table(f"{Key.of(world)}/{table.kind.kind}", rows)
     yield b"}"
@@ -268,7 +268,7 @@ def exported(snapshot: WorldSnapshot) -> Iterator[bytes | None]:
 
 def exported_to_share(snapshot: WorldSnapshot) -> list[bytes]:
     """Return the same, scrubbed; it takes long and is for a thread."""
-    found = tables([completed(saved(snapshot))])
+    found = tables([saved(snapshot)])
     plain = {name: {number: msgspec.to_builtins(row) for number, row in rows.items()} for name, rows in found.items()}
     whole = Scrubber(snapshot.world).tables(plain)
     head = {name: whole.pop(name) for name in ("emulator", "worlds")}
@@ -285,11 +285,11 @@ def _table(name: str, rows: Iterator[tuple[str, Any]]) -> Iterator[bytes]:
     yield b"}"
 
 
-def saved(snapshot: WorldSnapshot) -> Slices[StoredWorld]:
+def saved(snapshot: WorldSnapshot) -> StoredWorld:
     """Return the snapshot as it is stored. Its records can be gone through once, before the world changes."""
     rows = {}
     for table in snapshot.world.tables():
-        if order := (yield from table.ordered()):
+        if order := table.order:
             rows[table.kind.kind] = ((slot.number, row_of(slot.record)) for slot in order)
     return StoredWorld(Key.of(snapshot.world), snapshot.head, rows)
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from emulator.core.errors import ApiError
-from emulator.core.slices import completed
 from emulator.core.unit_of_work import Change, UnitOfWork
 from emulator.core.world import World
 from emulator.engine.storage import serialization
@@ -198,7 +197,7 @@ class WorldPersistence:
         try:
             if unit.cleared:
                 kept = serialization.saved(serialization.WorldSnapshot(world, head))
-                self.put(WORLD, Edition(serialization.rows_of(completed(kept))), head)
+                self.put(WORLD, Edition(serialization.rows_of(kept)), head)
             else:
                 self.write(world, unit.changes, head)
         except StorageError:

@@ -14,12 +14,11 @@ from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
-from emulator.core.slices import Slices
 from emulator.document import bundles
 from emulator.document.paths import fixture
 from emulator.engine.journal import MAX_REQUESTS
 from emulator.engine.outbox import FORGED, TAMPERED
-from emulator.engine.runtime import Runtime
+from emulator.engine.reading import View
 from emulator.insight.audit.client_history import (
     PAGE_PARAMETERS,
     RETRY_WINDOW,
@@ -57,14 +56,13 @@ def rules() -> Sequence[Rule]:
     return [Rule(name, **said) for name, said in fixture("audit-rules").items()]
 
 
-def audit_of(runtime: Runtime) -> Slices[dict[str, Any]]:
+def audit_of(view: View) -> dict[str, Any]:
     """Return the rules that the client broke, with the newest requests and objects first, kept, and did not exercise."""
-    history = ClientHistory(runtime)
-    yield from history.read_webhooks()
+    history = ClientHistory(view)
     lists: dict[str, list[Any]] = {"findings": [], "kept": [], "untried": []}
     for rule in rules():
         finder = FINDERS[rule.name]
-        if ids := [*(yield from _ids(finder.violations(history)))][::-1]:
+        if ids := _ids(finder.violations(history))[::-1]:
             lists["findings"].append(
                 {
                     **rule.shown("severity", "title", "advice", "section"),
@@ -74,7 +72,7 @@ def audit_of(runtime: Runtime) -> Slices[dict[str, Any]]:
                 }
             )
         else:
-            part = "kept" if (yield from _ids(finder.occasions(history))) else "untried"
+            part = "kept" if _ids(finder.occasions(history)) else "untried"
             lists[part].append(rule.shown("severity", "advice", "section"))
     return {"request_count": len(history.requests), **lists}
 
@@ -86,14 +84,9 @@ Find = Callable[[ClientHistory], Iterable[Request | WebhookDelivery | WebhookEnd
 """Finds requests or objects in the history of a client; None stands for one that was looked at and does not count."""
 
 
-def _ids(found: Iterable[Any]) -> Slices[dict[str, None]]:
+def _ids(found: Iterable[Any]) -> list[str]:
     """Return the ids of what is found, once each, in the order in which they are found."""
-    ids: dict[str, None] = {}
-    for each in found:
-        if each is not None:
-            ids[each.id] = None
-        yield
-    return ids
+    return [*dict.fromkeys(each.id for each in found if each is not None)]
 
 
 def requests(condition: Callable[[Request], object] = lambda it: True) -> Find:
@@ -333,7 +326,7 @@ def has_placeholder(request: Request, pattern: str = "CHECKOUT_SESSION_ID") -> o
 
 def unconfirmed(history: ClientHistory) -> Iterator[Request]:
     """Yield paid checkout sessions that the client neither read afterwards nor received the event of."""
-    if len(history.runtime.journal.entries) == MAX_REQUESTS:
+    if len(history.journal.entries) == MAX_REQUESTS:
         return  # the journal may have dropped the read
     for creation in _completed(history):
         if creation.answer["id"] not in history.notified and not _was_read(history, creation):

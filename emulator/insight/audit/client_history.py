@@ -11,12 +11,11 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from emulator.core import calendar
-from emulator.core.slices import Slices
 from emulator.core.unit_of_work import Event
 from emulator.core.world import World, json_object
 from emulator.engine.inbox import PREFIX as INBOXES
-from emulator.engine.journal import LoggedRequest, redacted_text
-from emulator.engine.runtime import Runtime
+from emulator.engine.journal import Journal, LoggedRequest, redacted_text
+from emulator.engine.reading import View
 from emulator.resources.webhooks.deliveries import WebhookDelivery
 from emulator.resources.webhooks.endpoints import WebhookEndpoint
 from emulator.web.root_app import SERVICE
@@ -96,20 +95,21 @@ class Repetition(NamedTuple):
 class ClientHistory:
     """The requests of the client, oldest first, and the world they were sent to.
 
-    After :meth:`read_webhooks`: its own ``endpoints`` by id, without inboxes of the emulator, the ``deliveries`` to them,
+    Its own ``endpoints`` by id, without inboxes of the emulator, the ``deliveries`` to them,
     and the sessions of whose completion it was ``notified``.
     """
 
-    def __init__(self, runtime: Runtime) -> None:
-        self.runtime = runtime
-        self.world: World = runtime.world
-        self._entries = [*runtime.journal.entries]
+    def __init__(self, view: View) -> None:
+        self.world: World = view.world
+        self.journal: Journal = view.journal
+        self._entries = view.journal.entries
         self.requests: list[Request] = [
             Request(each, n) for n, each in enumerate(self._entries) if each.path.startswith(SERVICE)
         ]
         self.endpoints: dict[str, WebhookEndpoint] = {}
         self.deliveries: list[WebhookDelivery] = []
         self.notified: set[str | None] = set()
+        self._read_webhooks()
 
     def grouped(self, key: Callable[[Request], Hashable]) -> list[list[Request]]:
         groups: dict[Hashable, list[Request]] = defaultdict(list)
@@ -137,18 +137,16 @@ class ClientHistory:
         no_unit_between = first.entry.last_unit == again.entry.checkpoint.units
         return no_unit_between and all(each.path.startswith(SERVICE) for each in between)
 
-    def read_webhooks(self) -> Slices[None]:
-        for slot in [*(yield from self.world.table(WebhookEndpoint).ordered())]:
-            if not urlsplit(slot.record.url).path.startswith(INBOXES):
-                self.endpoints[slot.record.id] = slot.record
-            yield
-        for delivery in [slot.record for slot in (yield from self.world.table(WebhookDelivery).ordered())]:
+    def _read_webhooks(self) -> None:
+        for endpoint in self.world.table(WebhookEndpoint):
+            if not urlsplit(endpoint.url).path.startswith(INBOXES):
+                self.endpoints[endpoint.id] = endpoint
+        for delivery in self.world.table(WebhookDelivery):
             event = self.world.get(Event, delivery.event)
             if event and event.type == "checkout.session.completed" and delivery.status == "succeeded":
                 self.notified.add(event.about)
             if delivery.webhook in self.endpoints:
                 self.deliveries.append(delivery)
-            yield
 
 
 def list_of(request: Request) -> Hashable:

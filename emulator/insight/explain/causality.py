@@ -9,7 +9,6 @@ from typing import NamedTuple
 from emulator.core.calendar import Timestamp
 from emulator.core.jobs import FailedJob, Job
 from emulator.core.records import Record
-from emulator.core.slices import Slices
 from emulator.core.unit_of_work import Change, Event, UnitOfWork
 from emulator.engine.journal import Journal, LoggedRequest
 from emulator.resources.simulation.emails import Email
@@ -60,14 +59,13 @@ class Causality:
         self.creators: dict[str, LoggedUnit] = {}
         self.requests: dict[str, LoggedRequest] = {entry.id: entry for entry in journal.entries}
 
-    def read(self) -> Slices[None]:
+    def read(self) -> None:
         for logged in self.units:
             for change in logged.unit.changes:
                 if (units := self.touching.setdefault(change.record.id, [logged]))[-1] is not logged:
                     units.append(logged)
                 if change.old is None and type(change.new) in CAUSED:
                     self.creators[change.record.id] = logged
-                yield
 
     def between(self, after: int, last: int | None = None) -> list[LoggedUnit]:
         """Return the units of work after one number, up to another one."""

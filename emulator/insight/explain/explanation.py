@@ -7,23 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import groupby, takewhile
+from operator import attrgetter
 from typing import Any, Literal
 
 import msgspec
 
 from emulator.core.calendar import Timestamp
-from emulator.core.handlers import scan
 from emulator.core.jobs import FailedJob, Job
 from emulator.core.records import Record
-from emulator.core.slices import Slices, steps
 from emulator.core.unit_of_work import Event
-from emulator.engine.runtime import Runtime
+from emulator.engine.reading import View
 from emulator.insight.explain.causality import Causality, LoggedUnit
 from emulator.insight.explain.explanation_text import StepText, StepTexts
 from emulator.insight.names import describe, find
 from emulator.insight.standing import next_steps, status_sentences
 from emulator.presentation.languages.language import Language
-from emulator.resources.registry import made_indexes
 from emulator.resources.simulation.emails import Email
 from emulator.resources.webhooks.deliveries import WebhookDelivery
 from emulator.resources.webhooks.endpoints import WebhookEndpoint
@@ -71,32 +69,30 @@ class Explanation:
     ``_step_ids`` maps the ids of requests, jobs and events to the step that stands for them.
     """
 
-    def __init__(self, runtime: Runtime, record: Record, language: Language) -> None:
+    def __init__(self, view: View, record: Record, language: Language) -> None:
         self.steps: list[ExplanationStep] = []
         self.complete = True
-        self._world = runtime.world
+        self._world = view.world
         self._record = record
         self._texts = StepTexts(language)
         self.gettext = language.gettext
-        self._causality = Causality(runtime.journal)
+        self._causality = Causality(view.journal)
         self._step_ids: dict[str, str] = {}
 
-    def build(self) -> Slices[None]:
+    def build(self) -> None:
         """Add the steps that only records show, then those of each unit of work in the journal, in order."""
-        yield from self._causality.read()
+        self._causality.read()
         units = {unit.number: unit for unit in self._causality.touching.get(self._record.id, ())}
         self.complete = any(unit.created(self._record.id) for unit in units.values())
-        events, emails = (yield from self._concerning(Event)), (yield from self._concerning(Email))
-        for record in (*events, *emails):
+        for record in (*self._concerning(Event), *self._concerning(Email)):
             creator = self._causality.creators.get(record.id)
             if creator is None:
                 self.complete = False
                 self._add_unlogged(record)
             else:
                 units[creator.number] = creator
-            yield
         for number in sorted(units):
-            yield from self._add_unit(units[number])
+            self._add_unit(units[number])
         for failed in self._world.table(FailedJob):
             if failed.about == self._record.id:
                 text, cause = self._texts.of_failure(failed), self._planner(failed)
@@ -104,11 +100,9 @@ class Explanation:
 
     # -- what concerns the object
 
-    def _concerning(self, kind: type[Any]) -> Slices[list[Any]]:
-        """Return the events or emails about the object, oldest first. Large worlds have many: others run in between."""
-        table = self._world.table(kind)
-        query = {"page": 1, "page_size": len(table), "object": self._record.id}
-        return (yield from scan(table, query, {"object": lambda record, _: self._concerns(record)})).data[::-1]
+    def _concerning(self, kind: type[Any]) -> list[Any]:
+        """Return the events or emails about the object, oldest first."""
+        return [record for record in self._world.table(kind) if self._concerns(record)]
 
     def _concerns(self, record: Event | Email) -> bool:
         """Return whether an event or an email is about the object, or is the object."""
@@ -120,7 +114,7 @@ class Explanation:
 
     # -- one unit of work
 
-    def _add_unit(self, logged: LoggedUnit) -> Slices[None]:
+    def _add_unit(self, logged: LoggedUnit) -> None:
         """Add what happened to the object in a unit of work, in the order of its changes."""
         trigger: Event | None = None
         latest: dict[str, Event] = {}
@@ -137,7 +131,6 @@ class Explanation:
             # No change of an event is shown, and a delivery has its attempts on record itself.
             elif new and new.id == self._record.id and not isinstance(new, (Event, WebhookDelivery)):
                 self._add_change(logged, number, trigger)
-            yield
 
     def _add_change(self, logged: LoggedUnit, number: int, trigger: Event | None) -> None:
         text = self._texts.of_change(logged.unit.changes[number], self._emitted(logged, number))
@@ -266,23 +259,18 @@ MAX_STEPS = 1000
 """The most steps of a chain; of a longer one the latest are sent."""
 
 
-def explain(runtime: Runtime, id: str, language: Language) -> Slices[dict[str, Any]]:
+def explain(view: View, id: str, language: Language) -> dict[str, Any]:
     """Return how an object stands and the chain of steps that led there; 404 if there is no such object."""
-    record = find(runtime.world, id)
-    explanation = Explanation(runtime, record, language)
-    yield from made_indexes(runtime.world)
-    yield from explanation.build()
-    chain: list[ExplanationStep] = []
-    for part in steps(explanation.steps):
-        chain = sorted([*chain, *part], key=lambda step: step.at)[-MAX_STEPS:]
-        yield
+    record = find(view.world, id)
+    explanation = Explanation(view, record, language)
+    explanation.build()
     return {
         "id": id,
         "kind": record.kind,
         "status": getattr(record, "status", None),
-        "name": describe(runtime.world, record, language),
-        "summary": status_sentences(runtime.world, record, language),
+        "name": describe(view.world, record, language),
+        "summary": status_sentences(view.world, record, language),
         "complete": explanation.complete and len(explanation.steps) <= MAX_STEPS,
-        "next_steps": [*next_steps(runtime.world, record, language)],
-        "chain": chain,
+        "next_steps": [*next_steps(view.world, record, language)],
+        "chain": sorted(explanation.steps, key=attrgetter("at"))[-MAX_STEPS:],
     }

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import msgspec
 
 from emulator.core.records import Record
-from emulator.core.slices import completed
 from emulator.core.unit_of_work import Event
 from emulator.core.world import World, encode
 from emulator.engine.journal import LoggedRequest, readable
@@ -106,7 +105,7 @@ class JournalReader:
         self._runtime = runtime
         self.world: World = runtime.world
         self._causality = Causality(runtime.journal)
-        completed(self._causality.read())
+        self._causality.read()
 
     # -- what happened
 

@@ -7,18 +7,16 @@ from typing import Any
 
 from emulator.core.errors import ApiError
 from emulator.core.handlers import (
-    Page,
     Violations,
     apply_patch,
     check_metadata,
     get_handler,
     get_or_404,
-    list_handler,
     sublist_handler,
     with_rules,
 )
+from emulator.core.lists import Selection, select
 from emulator.core.records import folded
-from emulator.core.slices import Slices
 from emulator.core.state_machine import StateMachine
 from emulator.core.world import World
 from emulator.resources.app.settings import settings
@@ -110,15 +108,13 @@ def matches_search(customer: Customer, text: str) -> bool:
     return text == folded(customer.id) or any(text in folded(field) for field in fields)
 
 
-def index(world: World, query: Mapping[str, Any]) -> Slices[Page[Customer]]:
+def index(world: World, query: Mapping[str, Any]) -> Selection[Customer]:
     """GET /customers/: a search without a result is an empty list or, under one assumption, 404 (B-20)."""
-    page = yield from _all(world, query)
-    if page.count == 0 and query.get("search") and settings(world).assumptions.search_nothing_found == "error":
-        raise ApiError("SEARCH_NO_RESULTS")
-    return page
+    is_error = query.get("search") and settings(world).assumptions.search_nothing_found == "error"
+    nothing_found = ApiError("SEARCH_NO_RESULTS") if is_error else None
+    return select(world.table(Customer), query, {"search": matches_search}, nothing_found)
 
 
-_all = list_handler(Customer, {"search": matches_search})
 methods = sublist_handler(Customer, PaymentMethod)
 
 OPERATIONS = {

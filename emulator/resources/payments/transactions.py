@@ -6,17 +6,10 @@ from typing import Annotated, Any, ClassVar
 
 import msgspec
 
-from emulator.core.handlers import (
-    Page,
-    Query,
-    get_handler,
-    list_handler,
-    patch_handler,
-    sublist_handler,
-)
+from emulator.core.handlers import get_handler, list_handler, patch_handler, sublist_handler
 from emulator.core.jobs import Job
+from emulator.core.lists import Query, Selection
 from emulator.core.records import HIDDEN, N_, Metadata, Record, no_metadata, pick
-from emulator.core.slices import Slices
 from emulator.core.state_machine import StateMachine
 from emulator.core.world import World
 from emulator.resources.app import amounts
@@ -171,7 +164,7 @@ def record_refund(world: World, deposit: Transaction, amount: int, **fields: Any
     return STATE_MACHINE.transition(world, deposit, "refund") if fully else deposit
 
 
-def index(world: World, query: Query) -> Slices[Page[Transaction]]:
+def index(world: World, query: Query) -> Selection[Transaction]:
     """GET /transactions/: ``customer`` is an id or an email, and emails are compared case-blind (B-30)."""
     customer = query.get("customer", "")
     found = world.table(Customer).find("email", customer) if "@" in customer else None

@@ -13,7 +13,8 @@ from urllib.parse import parse_qs, urlsplit
 import msgspec
 
 from emulator.core.errors import ApiError
-from emulator.core.handlers import Query, get_or_404, new_record
+from emulator.core.handlers import get_or_404, new_record
+from emulator.core.lists import Query
 from emulator.core.records import Metadata, Record
 from emulator.core.world import World
 from emulator.resources.app.settings import Merchant, merchant_name, settings
@@ -92,7 +93,7 @@ class Email(Record, frozen=True, kw_only=True):
     """
 
     prefix: ClassVar[str] = "mail"
-    indexes: ClassVar[tuple[str, ...]] = ("topic", "to")
+    indexes: ClassVar[tuple[str, ...]] = ("topic",)
 
     topic: str
     to: str

@@ -15,10 +15,10 @@ import msgspec
 
 from emulator.core import calendar
 from emulator.core.errors import ApiError
-from emulator.core.handlers import Page, Query, get_or_404, scan
+from emulator.core.handlers import get_or_404
 from emulator.core.jobs import Job
+from emulator.core.lists import Query, Selection, select
 from emulator.core.records import HIDDEN, N_, Record, to_wire
-from emulator.core.slices import Slices
 from emulator.core.state_machine import StateMachine
 from emulator.core.unit_of_work import DeliverWebhook, Event, EventData, HttpResult, PingEndpoint
 from emulator.core.world import World, encode
@@ -373,9 +373,9 @@ def _require_enabled(world: World, id: str) -> WebhookEndpoint:
     return endpoint
 
 
-def index(world: World, id: str, query: Query) -> Slices[Page[WebhookDelivery]]:
+def index(world: World, id: str, query: Query) -> Selection[WebhookDelivery]:
     get_or_404(world, WebhookEndpoint, id)
-    return scan(world.table(WebhookDelivery), {**query, "webhook": id})
+    return select(world.table(WebhookDelivery), {**query, "webhook": id})
 
 
 def retry(world: World, id: str, did: str) -> Generator[DeliverWebhook, HttpResult, WebhookDelivery]:

@@ -1,22 +1,17 @@
-"""Work that takes longer the larger a world is. It is done in slices, so that other worlds need not wait for it."""
+"""Work on the event loop that takes longer the larger a world is, in slices, so that other worlds need not wait for it.
+
+So a stored world is read, as its rows come. What only reads a world is a plain function (:mod:`emulator.engine.reading`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from typing import TypeVar
 
 T = TypeVar("T")
 
 Slices = Generator[None, None, T]
 """Such work: a generator that yields between its slices and returns the result."""
-
-STEP = 1000
-"""Records that are looked at between two pauses, which takes some milliseconds."""
-
-
-def steps(values: list[T]) -> Iterator[list[T]]:
-    """Yield the values of a list, some at a time."""
-    return (values[at : at + STEP] for at in range(0, len(values), STEP))
 
 
 def completed(slices: Slices[T]) -> T:

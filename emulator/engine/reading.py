@@ -1,0 +1,56 @@
+"""Reading a large world: plain functions in a thread, on what does not change, while the event loop serves others.
+
+Records are frozen, so that a copy of a world takes some milliseconds of the loop: lists of its records. All else that
+is long happens in one thread, one piece of work after the other. A small world is read at once, as it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
+
+from emulator.core.lists import Page, Selection
+from emulator.core.records import R
+from emulator.core.world import World, WorldContents
+from emulator.engine.journal import Journal
+
+T = TypeVar("T")
+
+LARGE = 2000
+"""Records, or changes in the journal, that are too many to be read at once: some take 5 µs each."""
+
+_THREAD = ThreadPoolExecutor(1, "reading")
+
+
+class View(NamedTuple):
+    """What is read of a world: its records and its journal."""
+
+    world: World
+    journal: Journal
+
+
+async def in_thread(function: Callable[..., T], *args: Any) -> T:
+    """Return the result of a function of what does not change, run in the thread for such work."""
+    return await asyncio.get_running_loop().run_in_executor(_THREAD, partial(function, *args))
+
+
+async def read_page(selection: Selection[R]) -> Page[R]:
+    """Return the page of a selection that was made just now."""
+    if selection.reads <= LARGE:
+        return selection.page()
+    return await in_thread(selection.page_of, selection.taken())
+
+
+async def examine(view: View, function: Callable[..., T], *args: Any) -> T:
+    """Return what a function finds in a world as it is now: ``function(view, *args)``."""
+    world, journal = view
+    if sum(map(len, world.tables())) + journal.changes <= LARGE:
+        return function(view, *args)
+    return await in_thread(_examine, WorldContents(world), journal.copied(), function, *args)
+
+
+def _examine(contents: WorldContents, journal: Journal, function: Callable[..., T], *args: Any) -> T:
+    return function(View(contents.view(), journal), *args)
