@@ -97,18 +97,13 @@ def subscription_shop() -> str:
 
 
 def set_elsewhere() -> str:
-    """Return what cannot be set directly, by kind: the reckoned fields, and the statuses that something else brings."""
+    """Return by kind the fields and statuses that cannot be set directly; the 422 says what can."""
     rows: list[Cells] = []
     for kind in dict.fromkeys((*RECKONED, *BROUGHT)):
-        by_sentence: dict[str, list[str]] = {}
-        for field, sentence in RECKONED.get(kind, {}).items():
-            by_sentence.setdefault(sentence, []).append(f"`{field}`")
-        for status, brought in BROUGHT.get(kind, {}).items():
-            where = f" (but from `{'`, `'.join(brought.directly.split())}`)" if brought.directly else ""
-            by_sentence.setdefault(brought.by + where, []).append(f"status `{status}`")
-        name = kind.kind.replace("_", " ")
-        rows += [(name, ", ".join(fields), sentence) for sentence, fields in by_sentence.items()]
-    return _table("object", "field or status", "reason and alternative", rows=rows)
+        fields, statuses = (sorted(table.get(kind, ())) for table in (RECKONED, BROUGHT))
+        listed = ("".join(f", `{name}`" for name in names)[2:] or "–" for names in (fields, statuses))
+        rows.append((kind.kind.replace("_", " "), *listed))
+    return _table("object", "fields", "statuses", rows=rows)
 
 
 TABLES: dict[str, Callable[[], str]] = {
