@@ -1,8 +1,9 @@
 """Prepares a release: checks that the changelog is ready for a tag, and writes what depends on it.
 
-python .ci/release.py check v0.2.0                     exit status 1, with the reasons, where something is missing
-python .ci/release.py stamp v0.2.0 OWNER/NAME          writes the tag's version, and the repository in place of placeholders
-python .ci/release.py notes v0.2.0                     prints the tag's section of the changelog
+python .ci/release.py check v0.2.0                     exit status 1, with the reasons, where
+something is missing python .ci/release.py stamp v0.2.0 OWNER/NAME          writes the tag's
+version, and the repository in place of placeholders python .ci/release.py notes v0.2.0
+prints the tag's section of the changelog
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ def sections(changelog: str) -> dict[str, tuple[str | None, str]]:
     heads = list(SECTION.finditer(changelog))
     ends = [*(each.start() for each in heads[1:]), len(changelog)]
     return {
-        each["name"]: (each["date"], changelog[each.end() : end].strip()) for each, end in zip(heads, ends, strict=True)
+        each["name"]: (each["date"], changelog[each.end() : end].strip())
+        for each, end in zip(heads, ends, strict=True)
     }
 
 
@@ -61,12 +63,18 @@ VERSIONS = {
 PLACEHOLDERS = {
     "https://git.example.com/team/payments-emulator": "https://github.com/{repository}",
     "io.github.example/payments-emulator": "io.github.{repository}",
-    'example/payments-emulator@v1   # replace "example" with the owner of your copy': "{repository}@v{major}",
+    'example/payments-emulator@v1   # replace "example" with the owner of your copy': (
+        "{repository}@v{major}"
+    ),
     "ghcr.io/example/payments-emulator:1": "ghcr.io/{image}:{major}",
-    "include: [payments-emulator.gitlab-ci.yml]": 'include: [{{remote: "https://raw.githubusercontent.com/{repository}/v{major}/'
-    'docs/examples/gitlab/payments-emulator.gitlab-ci.yml"}}]',
+    "include: [payments-emulator.gitlab-ci.yml]": (
+        'include: [{{remote: "https://raw.githubusercontent.com/{repository}/v{major}/'
+        'docs/examples/gitlab/payments-emulator.gitlab-ci.yml"}}]'
+    ),
     "export PATH=$PWD/.venv/bin:$PATH PAYMENTS": "export PAYMENTS",
-    "pip install ../payments-emulator pytest      # a clone": "pip install payments-emulator pytest",
+    "pip install ../payments-emulator pytest      # a clone": (
+        "pip install payments-emulator pytest"
+    ),
     '"package": ""': '"package": "payments-emulator=={version}"',
     '"image": "payments-emulator"': '"image": "ghcr.io/{image}:{version}"',
 }
@@ -76,13 +84,13 @@ STAMPED = ("pyproject.toml", "README.md", "server.json", NPM, "docs/guide/*.md")
 """Files that have placeholders."""
 
 RELEASED = re.compile(r"<!-- unreleased -->\n.*?<!-- released\n(?P<text>.*?)-->\n", re.S)
-"""What a page says in a checkout and, in a comment, what it says instead once there are packages and an image."""
+"""A page's text in a checkout and, in a comment, its text once packages and an image exist."""
 
 LOCAL = {
     r"\]\((?!https?:|#)": "](https://github.com/{repository}/blob/v{version}/",
     r'(src|srcset)="(?!https?:)': r'\1="https://github.com/{repository}/raw/v{version}/',
 }
-"""How links and pictures of the README begin, and how they do on a package index, which has the README alone."""
+"""The start of the README's links and pictures: here, and on a package index (README only)."""
 
 
 def stamp(root: Path, version: str, repository: str) -> None:

@@ -15,13 +15,15 @@ import emulator
 
 pytest_plugins = ["pytester", "contract_tests.support.run"]
 
-# A busy machine is no defect: property tests are not timed. They try the same examples every time, so that a verdict on
-# a change is about the change; `pytest --hypothesis-profile=explore` looks for new ones.
+# A busy machine is no defect: property tests are not timed. They try the same examples every time,
+# so that a verdict on a change is about the change; `pytest --hypothesis-profile=explore` looks for
+# new ones.
 settings.register_profile("steady", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None, max_examples=1000)
 settings.load_profile("steady")
 
-# A shell script ignores Ctrl-C for what it runs in the background, and the commands that are tested would inherit that.
+# A shell script ignores Ctrl-C for what it runs in the background, and the commands that are tested
+# would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -35,25 +37,40 @@ FAST = {
     "quality/drift": ("command_line", "document"),
     "contract/engine": ("calendar", "http_client", "worlds"),
     "contract/http": ("keys", "routing", "uvicorn"),
-    "contract/resources": ("checkout_sessions", "invoices", "payment_intents", "subscription_states"),
+    "contract/resources": (
+        "checkout_sessions",
+        "invoices",
+        "payment_intents",
+        "subscription_states",
+    ),
 }
-"""The test modules, by folder, that are quick and together touch every part: ``pytest -m fast -n 2``."""
+"""The quick test modules, by folder, which together touch every part: ``pytest -m fast -n 2``."""
 
-FAST_MODULES = {HERE / folder / f"test_{name}.py" for folder, names in FAST.items() for name in names}
+FAST_MODULES = {
+    HERE / folder / f"test_{name}.py" for folder, names in FAST.items() for name in names
+}
 
 FAST_FOLDERS = {folder for module in FAST_MODULES for folder in module.parents}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--spec-coverage", metavar="FILE", help="Write which test exercises what of the specification.")
     parser.addoption(
-        "--spec-coverage-complete", action="store_true", help="Fail where no test exercises a part of the document."
+        "--spec-coverage",
+        metavar="FILE",
+        help="Write which test exercises what of the specification.",
     )
-    parser.addoption("--every-view", action="store_true", help="See each page at every width and in both themes.")
+    parser.addoption(
+        "--spec-coverage-complete",
+        action="store_true",
+        help="Fail where no test exercises a part of the document.",
+    )
+    parser.addoption(
+        "--every-view", action="store_true", help="See each page at every width and in both themes."
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Load the fixtures, and with them everything, where tests run: not in the process that gives them to workers."""
+    """Load the fixtures, and with them everything, only in processes that run tests themselves."""
     if hasattr(config, "workerinput") or not config.getoption("numprocesses", None):
         config.pluginmanager.import_plugin("contract_tests.support.fixtures")
     if config.getoption("--spec-coverage"):
@@ -61,7 +78,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Importing every module alone takes longer than the fast ones: with ``-m fast`` the others are not collected."""
+    """Collect no slow module with ``-m fast``: importing them takes longer than the fast tests."""
     fast_only = config.option.markexpr == "fast"
     return True if fast_only and collection_path not in FAST_MODULES | FAST_FOLDERS else None
 
@@ -87,7 +104,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Load every module before the first test that depends on which are loaded.
 
-    Hypothesis also tries the constants of those that happen to be; a run within a run forgets those that it loaded first.
+    Hypothesis also tries the constants of those that happen to be; a run within a run forgets those
+    that it loaded first.
     """
     if _is_property(item) or "pytester" in getattr(item, "fixturenames", ()):
         _load_every_module()

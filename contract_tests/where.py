@@ -1,7 +1,8 @@
-"""``python -m contract_tests.where NUMBER``: what an assumption decides, and every place where it is kept.
+"""``python -m contract_tests.where NUMBER``: what an assumption decides, and every place where it
+is kept.
 
-The rule, the places of the OpenAPI documents that cite it, its code, its tests, its question to a service and the recipe
-for its change: a line each, with file and line.
+The rule, the places of the OpenAPI documents that cite it, its code, its tests, its question to a
+service and the recipe for its change: a line each, with file and line.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ class Place(NamedTuple):
 def cites(line: str, number: str) -> bool:
     wanted = int(number.removeprefix("B-"))
     return any(
-        int(match["first"]) <= wanted <= int(match["last"] or match["first"]) for match in NUMBERS.finditer(line)
+        int(match["first"]) <= wanted <= int(match["last"] or match["first"])
+        for match in NUMBERS.finditer(line)
     )
 
 
@@ -59,7 +61,9 @@ def _lines_that_cite_any(file: Path) -> list[tuple[int, str]]:
 
 
 def in_documents(number: str) -> Iterator[Place]:
-    """Yield the parts of the documents that cite a number by ``x-assumption``, by the keys that lead there."""
+    """Yield the parts of the documents that cite a number by ``x-assumption``, by the keys that
+    lead there.
+    """
     for file in sorted((ROOT / "openapi").rglob("*.yaml")):
         lines = file.read_text("utf-8").splitlines()
         for line, text in lines_that_cite(file, number):
@@ -84,7 +88,9 @@ def _indent(line: str) -> int:
 
 
 def in_python(folder: Path, number: str) -> Iterator[Place]:
-    """Yield the functions, classes and other lines of a folder's modules that cite a number, each once."""
+    """Yield the functions, classes and other lines of a folder's modules that cite a number, each
+    once.
+    """
     for file in sorted(folder.rglob("*.py")):
         cited = list(lines_that_cite(file, number))
         names = _names(file) if cited else []
@@ -115,7 +121,9 @@ def in_probes(number: str) -> Iterator[Place]:
 
 
 def in_recipes(number: str) -> Iterator[Place]:
-    """Yield the recipes that cite a number, and that for a default where a setting has one; if none does, the page."""
+    """Yield the recipes that cite a number, and that for a default where a setting has one; if none
+    does, the page.
+    """
     headings = {"Change a default"} if numbered_assumptions()[number].settings else set()
     lines = RECIPES.read_text("utf-8").splitlines()
     heading = (1, lines[0].removeprefix("# "))
@@ -125,7 +133,10 @@ def in_recipes(number: str) -> Iterator[Place]:
             heading = (line, text.removeprefix("## "))
         if heading[1] in headings or cites(text, number):
             places.append(heading)
-    yield from (Place(RECIPES, *place) for place in dict.fromkeys(places or [(1, lines[0].removeprefix("# "))]))
+    yield from (
+        Place(RECIPES, *place)
+        for place in dict.fromkeys(places or [(1, lines[0].removeprefix("# "))])
+    )
 
 
 def sections(number: str) -> Iterator[tuple[str, Iterable[Place]]]:
@@ -150,13 +161,17 @@ def report(number: str) -> Iterator[str]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print the report of one number; 2 for wrong usage, which says the form, and for a number that is unknown."""
+    """Print the report of one number; 2 for wrong usage, which says the form, and for a number that
+    is unknown.
+    """
     if len(arguments) != 1 or not re.fullmatch(r"[Bb]-\d+", arguments[0]):
         sys.stderr.write(f"{USAGE}\n")
         return 2
     number = arguments[0].upper()
     if number not in numbered_assumptions():
-        known = textwrap.fill(f"{number} is unknown; known are {', '.join(numbered_assumptions())}.", COLUMNS)
+        known = textwrap.fill(
+            f"{number} is unknown; known are {', '.join(numbered_assumptions())}.", COLUMNS
+        )
         sys.stderr.write(f"{known}\n")
         return 2
     sys.stdout.writelines(f"{line}\n" for line in report(number))

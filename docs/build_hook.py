@@ -1,4 +1,4 @@
-"""Hatch's hook: makes the bundled OpenAPI documents, the guide as a site, and the copies of used parts of libraries."""
+"""Hatch's hook: makes bundled OpenAPI documents, the guide's site, copies of library parts."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ class BuildHook(BuildHookInterface[Any]):
     """Makes them before the files of a wheel or of a source distribution are collected."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Both are written into the tree. A checkout that is installed as it stands makes its bundles on first use."""
+        """Write both into the tree. A checkout installed as is makes its bundles on first use."""
         if version == "editable":
             # A checkout has no copies of libraries, so it needs the libraries themselves.
-            build_data["dependencies"] = [each.distribution for each in self._libraries().libraries(())]
+            build_data["dependencies"] = [
+                each.distribution for each in self._libraries().libraries(())
+            ]
             return
         self._bundle()
         if self.target_name == "wheel":
@@ -51,7 +53,9 @@ class BuildHook(BuildHookInterface[Any]):
         # MkDocs says by its logger alone why it stops.
         logging.basicConfig(level=logging.WARNING)
         site = Path(self.root, "build", "guide")
-        build(load_config(str(Path(self.root, "docs", "mkdocs.yml")), site_dir=str(site), strict=True))
+        build(
+            load_config(str(Path(self.root, "docs", "mkdocs.yml")), site_dir=str(site), strict=True)
+        )
         for each in site.rglob("*"):
             # Debuggers and browsers of long ago ask for these; the theme brings them.
             if each.suffix in (".map", ".ttf"):

@@ -1,7 +1,7 @@
-"""Makes ``docs/images/year.svg``, a recording of a terminal in which a year passes: ``python -m docs.recording``.
+"""Makes ``docs/images/year.svg``, a terminal recording of a year: ``python -m docs.recording``.
 
-What the commands print is theirs; only the pace of typing and reading is made. The world, its clock and its ids are the
-same each time, so a test compares the file with what the commands print today.
+What the commands print is theirs; only the pace of typing and reading is made. The world, its clock
+and its ids are the same each time, so a test compares the file with what the commands print today.
 """
 
 from __future__ import annotations
@@ -36,13 +36,15 @@ SECONDS = 15.0
 """The length of the recording. All of it is on the screen after two seconds, and stays there."""
 
 TYPING, PRINTING, READING = 0.006, 0.006, 0.08
-"""How many seconds a character, a line of output and a pause take: quicker than people type, so that they need not wait."""
+"""Seconds for a character, a line of output and a pause: quicker than people, so nobody waits."""
 
 STYLES = {"1": "b", "2": "d", "32": "g"}
 """Classes of the picture by what a terminal is told."""
 
+FONTS = 'ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace'
+
 CSS = f"""
-text{{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:#e6edf3;white-space:pre}}
+text{{font:14px {FONTS};fill:#e6edf3;white-space:pre}}
 .b{{font-weight:700}}.d{{fill:#9198a1}}.g{{fill:#3fb950}}.back{{fill:#0d1117}}.cursor{{fill:#e6edf3}}
 g{{animation:{SECONDS:.0f}s step-end infinite}}
 @media(prefers-reduced-motion:reduce){{g{{animation:none}}}}
@@ -50,7 +52,7 @@ g{{animation:{SECONDS:.0f}s step-end infinite}}
 
 
 class Line(NamedTuple):
-    """A line of the terminal with its escape sequences, and when it appears or its first character is typed."""
+    """A terminal line with escape sequences, and the time it appears or its typing begins."""
 
     text: str
     at: float
@@ -61,8 +63,15 @@ def printed(command: str, payments: Emulator) -> list[str]:
     """Return the output of a command on a terminal."""
     ours, its = pty.openpty()
     termios.tcsetwinsize(ours, (ROWS, COLUMNS))
-    own = {name: value for name, value in os.environ.items() if not name.startswith(("PAYMENTS_EMULATOR_", "NO_COLOR"))}
-    there = {"PAYMENTS_EMULATOR_URL": payments.url.removesuffix("/v1"), "PAYMENTS_EMULATOR_KEY": payments.key}
+    own = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PAYMENTS_EMULATOR_", "NO_COLOR"))
+    }
+    there = {
+        "PAYMENTS_EMULATOR_URL": payments.url.removesuffix("/v1"),
+        "PAYMENTS_EMULATOR_KEY": payments.key,
+    }
     with subprocess.Popen(  # noqa: S603  # the commands are those above
         [sys.executable, "-m", "emulator.cli.main", *command.split()[1:]],
         env={**own, **there, "TERM": "xterm-256color", "COLUMNS": str(COLUMNS)},
@@ -110,13 +119,14 @@ def length(line: Line) -> int:
 
 
 def cover(number: int, line: Line) -> tuple[str, str]:
-    """Return a rule of the style sheet and the shape that hides a command, with its cursor, until each key is pressed."""
+    """Return the style rule and shape that hide a command and its cursor until its keys come."""
     count, x, y = length(line) - 2, 2 * WIDTH, number * HEIGHT
     begin, end = (100 * at / SECONDS for at in (line.at, line.at + count * TYPING))
     rule = (
         f"@keyframes t{number}{{0%{{transform:translateX(2000px)}}"
         f"{begin:.2f}%{{transform:none;animation-timing-function:steps({count})}}"
-        f"{end:.2f}%{{transform:translateX({count * WIDTH:.1f}px)}}{end + 0.5:.2f}%,to{{transform:translateX(2000px)}}}}"
+        f"{end:.2f}%{{transform:translateX({count * WIDTH:.1f}px)}}"
+        f"{end + 0.5:.2f}%,to{{transform:translateX(2000px)}}}}"
     )
     shape = (
         f'<g style="animation-name:t{number}" transform="translate(2000)">'
@@ -133,7 +143,9 @@ def drawn(lines: list[Line]) -> str:
     for number, line in enumerate(lines):
         if not line.text:
             continue
-        rules.append(f"@keyframes l{number}{{0%{{opacity:0}}{100 * line.at / SECONDS:.2f}%{{opacity:1}}}}")
+        rules.append(
+            f"@keyframes l{number}{{0%{{opacity:0}}{100 * line.at / SECONDS:.2f}%{{opacity:1}}}}"
+        )
         shown.append(
             f'<g style="animation-name:l{number}"><text x="0" y="{number * HEIGHT + 15}"'
             f' textLength="{length(line) * WIDTH:.1f}">{spans(line.text)}</text></g>'
@@ -151,10 +163,10 @@ def framed(rules: str, shown: str, rows: int) -> str:
     width, height = wide + 2 * MARGIN, high + 2 * MARGIN
     title = "A subscription, a year that passes, its thirteen invoices, and a ledger that balances"
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" role="img">'
-        f"<title>{title}</title><style>{CSS}{rules}</style>"
-        f'<rect class="back" width="100%" height="100%" rx="8"/>'
-        f'<svg x="{MARGIN}" y="{MARGIN}" width="{wide}" height="{high}">\n{shown}\n</svg></svg>\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0'
+        f' {width} {height}" role="img"><title>{title}</title><style>{CSS}{rules}</style><rect'
+        f' class="back" width="100%" height="100%" rx="8"/><svg x="{MARGIN}" y="{MARGIN}"'
+        f' width="{wide}" height="{high}">\n{shown}\n</svg></svg>\n'
     )
 
 

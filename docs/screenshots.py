@@ -29,7 +29,7 @@ CARD = {"number": "4000 0000 0000 0002", "expiry": "12/30", "cvc": "123"}
 
 
 class Picture(NamedTuple):
-    """A picture: its page in the world that was made, the size of its window, and what is done on the page first."""
+    """A picture: its page in the made world, its window's size, and the actions done before."""
 
     path: str
     size: tuple[int, int] = DESK
@@ -37,19 +37,28 @@ class Picture(NamedTuple):
 
 
 def make_world(payments: Emulator) -> Mapping[str, str]:
-    """Return a shop with some history; the paths of the pages to be shown, by the name of the picture."""
+    """Make a shop with some history; return the paths of the pages by name of the picture."""
     payments.configure(tax_rate=18)
     premium = payments.api.post(
-        "/v1/subscription-plans/", {"name": "Premium", "amount": 15000, "currency": "XAF", "interval": "month"}
+        "/v1/subscription-plans/",
+        {"name": "Premium", "amount": 15000, "currency": "XAF", "interval": "month"},
     )["id"]
     subscriptions = [
         _subscribe(payments, premium, name, phone)
-        for name, phone in (("Awa Diop", "+24177000000"), ("Jean Ondo", "+24177000001"), ("Zoé Ndong", "+24166000000"))
+        for name, phone in (
+            ("Awa Diop", "+24177000000"),
+            ("Jean Ondo", "+24177000001"),
+            ("Zoé Ndong", "+24166000000"),
+        )
     ]
     payments.webhooks.listen()
     payments.clock.advance("40d")
     lines = [{"description": "Raphia basket", "unit_amount": 15000, "quantity": 2}]
-    order = {"line_items": lines, "currency": "XAF", "success_url": "https://shop.example.com/thanks"}
+    order = {
+        "line_items": lines,
+        "currency": "XAF",
+        "success_url": "https://shop.example.com/thanks",
+    }
     sessions = [payments.api.post("/v1/checkout-sessions/", order) for _ in range(2)]
     customer = payments.api.get(f"/v1/subscriptions/{subscriptions[0]}/")["customer"]
     bill = payments.api.post("/v1/invoices/", {"customer": customer, "line_items": lines})["id"]
@@ -67,7 +76,9 @@ def make_world(payments: Emulator) -> Mapping[str, str]:
 
 def _subscribe(payments: Emulator, plan: str, name: str, phone: str) -> str:
     email = f"{name.split(maxsplit=1)[0].lower().replace('é', 'e')}@example.com"
-    customer = payments.api.post("/v1/customers/", {"email": email, "name": name, "phone": phone})["id"]
+    customer = payments.api.post("/v1/customers/", {"email": email, "name": name, "phone": phone})[
+        "id"
+    ]
     return str(payments.api.post("/v1/subscriptions/", {"customer": customer, "plan": plan})["id"])
 
 
@@ -101,14 +112,19 @@ def take(browser: Browser, url: str, name: str, picture: Picture, scheme: Any) -
     """Take one picture, as WebP of at most ``MOST`` bytes."""
     width, height = picture.size
     context = browser.new_context(
-        viewport={"width": width, "height": height}, color_scheme=scheme, locale="en-GB", reduced_motion="reduce"
+        viewport={"width": width, "height": height},
+        color_scheme=scheme,
+        locale="en-GB",
+        reduced_motion="reduce",
     )
     page = context.new_page()
     page.goto(url + picture.path)
     picture.act(page)
     for quality in (90, 75, 60, 45):
         options = {"format": "webp", "quality": quality}
-        taken = b64decode(context.new_cdp_session(page).send("Page.captureScreenshot", options)["data"])
+        taken = b64decode(
+            context.new_cdp_session(page).send("Page.captureScreenshot", options)["data"]
+        )
         if len(taken) <= MOST:
             break
     context.close()
@@ -123,7 +139,9 @@ def main() -> None:
     with TemporaryDirectory() as site, sync_playwright() as playwright:
         build(load_config(str(Path(__file__).parent / "mkdocs.yml"), site_dir=site))
         reference.GUIDE = Path(site)
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+        )
         with Emulator(key="sk_test_Okoume", clock="2026-01-01T09:00:00Z", seed=7) as payments:
             for name, picture in pictures(make_world(payments)).items():
                 for scheme in ("light", "dark"):

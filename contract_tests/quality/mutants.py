@@ -1,8 +1,9 @@
-"""``python -m contract_tests.quality.mutants``: a seeded sample of mutants of kernel and rules, which the tests must notice.
+"""``python -m contract_tests.quality.mutants``: seeded mutants of kernel and rules for the tests.
 
-cosmic-ray makes them in a clone of the last commit (``pip install cosmic-ray pytest-cov``). Of the tests that ``mutants.toml``
-names, each mutant meets those that execute its function; one that is in none meets them all. One that survives is a hole in
-the tests, or it behaves as the original does. Exit status 1 if there are survivors, or nothing was tried.
+cosmic-ray makes them in a clone of the last commit (``pip install cosmic-ray pytest-cov``). Of the
+tests that ``mutants.toml`` names, each mutant meets those that execute its function; one that is in
+none meets them all. One that survives is a hole in the tests, or it behaves as the original does.
+Exit status 1 if there are survivors, or nothing was tried.
 """
 
 from __future__ import annotations
@@ -28,17 +29,21 @@ ANNOTATIONS = "core/ReplaceBinaryOperator_BitOr"
 """Changes of ``|``, which stands in annotations: nothing evaluates them."""
 
 MANY = 300
-"""Tests that are run by their names; beyond them their modules are, for each name that pytest is given takes its time."""
+"""Tests run by their names; more run by their modules: each name given to pytest takes time."""
 
 TestsOf = Callable[[Path, int], list[list[str]]]
-"""The tests that meet a mutant of a module's line, as pytest names them: one list after the other."""
+"""The tests that meet a mutant of a module's line, by pytest's names: one list after another."""
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--sample", type=int, default=300, help="how many mutants are tried (300)")
     parser.add_argument("--seed", type=int, default=1, help="which ones (1)")
-    parser.add_argument("--session", type=Path, help="where results are kept; a session that is there goes on")
+    parser.add_argument(
+        "--session", type=Path, help="where results are kept; a session that is there goes on"
+    )
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         clone = Path(temporary, "clone")
@@ -46,7 +51,8 @@ def main() -> int:
         session = (chosen.session or Path(temporary, "session.sqlite")).absolute()
         tests_of = _run_tests(clone)
         if not session.exists():
-            # A session is there once it is whole: one that was interrupted before would have nothing left to try.
+            # A session is there once it is whole: one that was interrupted before would have
+            # nothing left to try.
             begun = Path(temporary, "begun.sqlite")
             command = [sys.executable, "-m", "cosmic_ray.cli", "init", str(CONFIG), str(begun)]
             subprocess.run(command, cwd=clone, check=True)
@@ -70,7 +76,7 @@ def _report(session: Path) -> int:
 
 
 def _run_tests(clone: Path) -> TestsOf:
-    """Run all tests once: those that fail anyhow would catch every mutant. Returns which tests meet a mutant of a line.
+    """Run all tests once: failing ones would catch any mutant. Return each line's tests.
 
     Where they are many, a part comes first, and then the modules of all.
     """
@@ -89,7 +95,12 @@ def _run_tests(clone: Path) -> TestsOf:
         body = _body_around(line, path.read_text())
         first, last = body or (0, sys.maxsize)
         contexts = data.contexts_by_lineno(str(path))
-        executing = (context for place, each in contexts.items() if first <= place <= last for context in each)
+        executing = (
+            context
+            for place, each in contexts.items()
+            if first <= place <= last
+            for context in each
+        )
         tests = sorted({name for context in executing if (name := context.rpartition("|")[0])})
         if body is not None and len(tests) <= MANY:
             return [tests]
@@ -102,9 +113,11 @@ def _run_tests(clone: Path) -> TestsOf:
 
 
 def _body_around(line: int, source: str) -> tuple[int, int] | None:
-    """Return the first and the last line of the body of the innermost function around a line, if there is one."""
+    """Return the body's first and last line of the innermost function around a line, if any."""
     functions = (
-        each for each in ast.walk(ast.parse(source)) if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)
+        each
+        for each in ast.walk(ast.parse(source))
+        if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)
     )
     bodies = ((each.body[0].lineno, each.end_lineno or line) for each in functions)
     return max(((first, last) for first, last in bodies if first <= line <= last), default=None)
@@ -122,10 +135,13 @@ def _try_rest(session: Path, tests_of: TestsOf) -> None:
             [mutation] = item.mutations
             for tests in tests_of(mutation.module_path, mutation.start_pos[0]):
                 arguments.write_text("\n".join(tests))
-                # Without a test to run, pytest would run all there are; a mutant that none executes survives.
+                # Without a test to run, pytest would run all there are; a mutant that none executes
+                # survives.
                 options = "-x -q -p no:cacheprovider -m 'not long' -o faulthandler_timeout=60"
                 command = f"{sys.executable} -m pytest {options} @{arguments}"
-                result = mutate_and_test(item.mutations, command if tests else "true", config["timeout"])
+                result = mutate_and_test(
+                    item.mutations, command if tests else "true", config["timeout"]
+                )
                 if result.is_killed:
                     break
             database.set_result(item.job_id, result)
@@ -138,12 +154,20 @@ def _leave_out(session: Path, sample: int, seed: int) -> None:
     with use_db(session) as database:
         # Ids of jobs are random; places and operators are the same each time.
         jobs = {
-            (str(each.module_path), each.start_pos, each.operator_name, each.occurrence): item.job_id
+            (
+                str(each.module_path),
+                each.start_pos,
+                each.operator_name,
+                each.occurrence,
+            ): item.job_id
             for item in database.pending_work_items
             for each in item.mutations
             if not each.operator_name.startswith(ANNOTATIONS)
         }
-        kept = {jobs[place] for place in random.Random(seed).sample(sorted(jobs), min(sample, len(jobs)))}
+        kept = {
+            jobs[place]
+            for place in random.Random(seed).sample(sorted(jobs), min(sample, len(jobs)))
+        }
         left_out = [item.job_id for item in database.work_items if item.job_id not in kept]
         database.set_multiple_results(left_out, WorkResult(WorkerOutcome.SKIPPED))
 

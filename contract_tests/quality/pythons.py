@@ -1,11 +1,12 @@
-"""``python -m contract_tests.quality.pythons``: the tests on each supported Python that is found, with uvloop and without it.
+"""``python -m contract_tests.quality.pythons``: tests on Pythons here, with and without uvloop.
 
-``--releases`` chooses the releases of other packages: those of ``constraints.txt``, the newest, the oldest that
-``pyproject.toml`` allows, or pre-releases. The tests run once with each choice but the first.
+``--releases`` chooses the releases of other packages: those of ``constraints.txt``, the newest, the
+oldest that ``pyproject.toml`` allows, or pre-releases. The tests run once with each choice but the
+first.
 
-Each Python gets an environment of its own. It needs nothing but the standard library, since it runs before anything is
-installed. The last lines say what passed on which Python. Exit status 1 if a run failed or if a Python that is required was
-not found.
+Each Python gets an environment of its own. It needs nothing but the standard library, since it runs
+before anything is installed. The last lines say what passed on which Python. Exit status 1 if a run
+failed or if a Python that is required was not found.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ SUPPORTED = ("3.11", "3.12", "3.13", "3.14")
 REQUIRED = ("3.11", "3.12", "3.13")
 
 WITHOUT_UVLOOP = tuple(
-    f"contract_tests/{folder}" for folder in ("contract/http", "contract/engine", "surfaces/testing", "surfaces/cli")
+    f"contract_tests/{folder}"
+    for folder in ("contract/http", "contract/engine", "surfaces/testing", "surfaces/cli")
 )
 """What is run again without uvloop: everything in which an event loop takes part."""
 
@@ -45,8 +47,20 @@ def found(version: str) -> str | None:
     """Return a Python of this version: on the path, of pyenv, or of uv."""
     places = [
         *filter(None, [shutil.which(f"python{version}")]),
-        *map(str, sorted(Path("~/.pyenv/versions").expanduser().glob(f"{version}.*/bin/python"), reverse=True)),
-        *map(str, sorted(Path("~/.local/share/uv/python").expanduser().glob(f"cpython-{version}.*/bin/python3"))),
+        *map(
+            str,
+            sorted(
+                Path("~/.pyenv/versions").expanduser().glob(f"{version}.*/bin/python"), reverse=True
+            ),
+        ),
+        *map(
+            str,
+            sorted(
+                Path("~/.local/share/uv/python")
+                .expanduser()
+                .glob(f"cpython-{version}.*/bin/python3")
+            ),
+        ),
     ]
     return next((place for place in places if _is(place, version)), None)
 
@@ -55,24 +69,35 @@ def _is(python: str, version: str) -> bool:
     # What pyenv puts on the path may be a script for a version that is not switched on.
     code = "import sys; print('%d.%d' % sys.version_info[:2])"
     try:
-        done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+        done = subprocess.run(
+            [python, "-c", code], capture_output=True, text=True, check=False, timeout=60
+        )
     except OSError:
         return False
     return done.stdout.strip() == version
 
 
-def runs(python: str, tests: Sequence[str], folder: Path, releases: str) -> Iterator[tuple[str, bool]]:
-    """Install into an environment, run the tests, run some again without uvloop; each with whether it passed."""
+def runs(
+    python: str, tests: Sequence[str], folder: Path, releases: str
+) -> Iterator[tuple[str, bool]]:
+    """Install into an environment; run the tests, and some without uvloop; tell which passed."""
     subprocess.run([python, "-m", "venv", str(folder)], check=True)
     own = folder / ("Scripts" if os.name == "nt" else "bin")
-    # Tests call commands of the environment by their names. A choice of releases holds against the constraints that a
-    # shell, such as that of .ci/run, may have set for all others.
+    # Tests call commands of the environment by their names. A choice of releases holds against the
+    # constraints that a shell, such as that of .ci/run, may have set for all others.
     environment = {**os.environ, "PATH": f"{own}{os.pathsep}{os.environ['PATH']}"}
-    environment = {name: value for name, value in environment.items() if not name.endswith("_CONSTRAINT")}
+    environment = {
+        name: value for name, value in environment.items() if not name.endswith("_CONSTRAINT")
+    }
 
     def passes(*command: str) -> bool:
         print(f"\n== {' '.join(command)}", flush=True)
-        return subprocess.run([str(own / "python"), *command], cwd=ROOT, env=environment, check=False).returncode == 0
+        return (
+            subprocess.run(
+                [str(own / "python"), *command], cwd=ROOT, env=environment, check=False
+            ).returncode
+            == 0
+        )
 
     installs = RELEASES[releases]
     if "uv" in installs:
@@ -89,9 +114,18 @@ def runs(python: str, tests: Sequence[str], folder: Path, releases: str) -> Iter
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", action="append", choices=SUPPORTED, help="a version; may be repeated")
-    parser.add_argument("--releases", choices=RELEASES, default="constraints", help="of other packages (constraints)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--only", action="append", choices=SUPPORTED, help="a version; may be repeated"
+    )
+    parser.add_argument(
+        "--releases",
+        choices=RELEASES,
+        default="constraints",
+        help="of other packages (constraints)",
+    )
     parser.add_argument("tests", nargs="*", help="folders or files of tests (default: all)")
     chosen = parser.parse_args()
     lines, failed = [], False

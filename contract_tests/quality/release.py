@@ -1,8 +1,8 @@
-"""``python -m contract_tests.quality.release``: makes all that a release publishes, and uses each part as a stranger would.
+"""``python -m contract_tests.quality.release``: makes and tries out all parts of a release.
 
-Nothing is published. What the release workflow builds is built here, from a copy of the checkout, and each artefact is
-installed into an empty folder: the wheel on every Python that is found. Needs npm and the network. Exit status 1 if a
-step failed; ``--skip STEP`` leaves one out.
+Nothing is published. What the release workflow builds is built here, from a copy of the checkout,
+and each artefact is installed into an empty folder: the wheel on every Python that is found. Needs
+npm and the network. Exit status 1 if a step failed; ``--skip STEP`` leaves one out.
 """
 
 from __future__ import annotations
@@ -31,7 +31,11 @@ REPOSITORY = "rehearsal/payments-emulator"
 NEWEST = "3.15"
 """Tried where it is found, though dependencies have no wheels for it yet."""
 
-INITIALIZE = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "rehearsal", "version": "1"}}
+INITIALIZE = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "rehearsal", "version": "1"},
+}
 
 
 class Rehearsal:
@@ -41,25 +45,35 @@ class Rehearsal:
         self.folder = folder
         self.source, self.dist, self.npm = folder / "source", folder / "dist", folder / "npm"
         own = {
-            name: value for name, value in os.environ.items() if not name.startswith(("PAYMENTS_EMULATOR_", "PYTHON"))
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("PAYMENTS_EMULATOR_", "PYTHON"))
         }
         home = folder / "home"
         home.mkdir()
-        # Everything that looks for the package finds it here, and its dependencies at the index as usual.
+        # Everything that looks for the package finds it here, and its dependencies at the index as
+        # usual.
         found_here = {
             "PIP_FIND_LINKS": str(self.dist),
             "UV_FIND_LINKS": str(self.dist),
             "PIP_DISABLE_PIP_VERSION_CHECK": "1",
         }
-        self.environment = {**own, **found_here, "HOME": str(home), "XDG_CACHE_HOME": str(home / "cache")}
+        self.environment = {
+            **own,
+            **found_here,
+            "HOME": str(home),
+            "XDG_CACHE_HOME": str(home / "cache"),
+        }
         self.tools = self.environment_of(sys.executable, "tools", "build", "twine", "uv", "pipx")
 
     @property
     def wheel(self) -> Path:
         return next(self.dist.glob("*.whl"))
 
-    def call(self, *command: object, cwd: Path | None = None, status: int = 0, **variables: str) -> str:
-        """Run a command; what it printed, errors too if it is to fail. Raises ``AssertionError`` for another exit status."""
+    def call(
+        self, *command: object, cwd: Path | None = None, status: int = 0, **variables: str
+    ) -> str:
+        """Run a command; return its output. Raises ``AssertionError`` for another exit status."""
         done = subprocess.run(
             [*map(str, command)],
             cwd=cwd or self.folder,
@@ -69,7 +83,9 @@ class Rehearsal:
             text=True,
             check=False,
         )
-        assert done.returncode == status, f"{command}: exit status {done.returncode}\n{done.stdout}{done.stderr}"
+        assert done.returncode == status, (
+            f"{command}: exit status {done.returncode}\n{done.stdout}{done.stderr}"
+        )
         return done.stdout + (done.stderr if status else "")
 
     def environment_of(self, python: str, name: str, *packages: object) -> Path:
@@ -79,55 +95,79 @@ class Rehearsal:
         return commands
 
     def prepare(self) -> str:
-        """Copy the checkout, give its changelog a dated section, and stamp version and repository."""
+        """Copy the checkout, give the changelog a dated section, stamp version and repository."""
         container.copy_checkout(ROOT, self.source)
         changelog = self.source / "CHANGELOG.md"
         text = changelog.read_text("utf-8")
         changelog.write_text(
-            text.replace("## [Unreleased]", f"## [Unreleased]\n\n## [{VERSION}] - 2026-01-01", 1), "utf-8"
+            text.replace("## [Unreleased]", f"## [Unreleased]\n\n## [{VERSION}] - 2026-01-01", 1),
+            "utf-8",
         )
         for command, *more in (("check",), ("stamp", REPOSITORY), ("notes",)):
-            notes = self.call(sys.executable, ".ci/release.py", command, f"v{VERSION}", *more, cwd=self.source)
+            notes = self.call(
+                sys.executable, ".ci/release.py", command, f"v{VERSION}", *more, cwd=self.source
+            )
         return f"{VERSION} is ready; {len(notes.splitlines())} lines of notes"
 
     def build(self) -> str:
-        """Return the source distribution, the wheel made from it alone, and both again, elsewhere: the same bytes."""
+        """Build the source distribution and, from it alone, the wheel, twice: the same bytes."""
         again = self.folder / "somewhere" / "else"
         shutil.copytree(self.source, again)
         for source, target in ((self.source, self.dist), (again, self.folder / "dist2")):
             self.call(self.tools / "python", "-m", "build", "--outdir", target, source)
         for made in self.dist.iterdir():
-            assert made.read_bytes() == (self.folder / "dist2" / made.name).read_bytes(), f"{made.name} differs"
+            assert made.read_bytes() == (self.folder / "dist2" / made.name).read_bytes(), (
+                f"{made.name} differs"
+            )
         self.call(self.tools / "python", "-m", "twine", "check", "--strict", *self.dist.iterdir())
         with zipfile.ZipFile(self.wheel) as wheel:
             clones = [
-                name for name in wheel.namelist() if re.search(rb"[Ii]n a clone|git\.example\.com", wheel.read(name))
+                name
+                for name in wheel.namelist()
+                if re.search(rb"[Ii]n a clone|git\.example\.com", wheel.read(name))
             ]
         assert clones == [], f"{clones} speak of a clone"
-        sizes = ", ".join(f"{made.name} {made.stat().st_size / 1e6:.1f} MB" for made in sorted(self.dist.iterdir()))
+        sizes = ", ".join(
+            f"{made.name} {made.stat().st_size / 1e6:.1f} MB"
+            for made in sorted(self.dist.iterdir())
+        )
         return f"{sizes}; twice, the same bytes"
 
     def pythons(self) -> str:
-        """Return the wheel on each Python: demo, the fixture of pytest, a command with a sandbox."""
+        """Use the wheel on each Python: demo, pytest's fixture, a command with a sandbox."""
         here = {version: python for version in (*SUPPORTED, NEWEST) if (python := found(version))}
         for version, python in here.items():
             self.use(self.environment_of(python, f"python{version}", self.wheel, "pytest"))
         missing = ", ".join(set(SUPPORTED) - here.keys())
-        return f"installed and used on Python {', '.join(here)}" + (f"; not found: {missing}" if missing else "")
+        return f"installed and used on Python {', '.join(here)}" + (
+            f"; not found: {missing}" if missing else ""
+        )
 
     def use(self, commands: Path) -> None:
-        assert self.call(commands / "payments-emulator", "--version") == f"payments-emulator {VERSION}\n"
+        assert (
+            self.call(commands / "payments-emulator", "--version")
+            == f"payments-emulator {VERSION}\n"
+        )
         assert "signature correct" in self.call(commands / "payments-emulator", "demo")
         empty = Path(tempfile.mkdtemp(dir=self.folder))
         (empty / "test_plugin.py").write_text(container.PLUGIN_TEST, "utf-8")
-        assert "1 passed" in self.call(commands / "python", "-W", "error", "-m", "pytest", "-q", cwd=empty)
-        self.call(commands / "payments-emulator", "exec", "--", commands / "payments-emulator", "health")
+        assert "1 passed" in self.call(
+            commands / "python", "-W", "error", "-m", "pytest", "-q", cwd=empty
+        )
+        self.call(
+            commands / "payments-emulator", "exec", "--", commands / "payments-emulator", "health"
+        )
 
     def runners(self) -> str:
-        """Return a demo of the source distribution without a checkout, and of the package's name alone."""
+        """Run demos: the source distribution without a checkout, the package by name alone."""
         commands = self.environment_of(sys.executable, "sdist", *self.dist.glob("*.tar.gz"))
-        for command in ([commands / "payments-emulator"], *([self.tools / each] for each in ("uvx", "pipx"))):
-            own = {"uvx": ["payments-emulator"], "pipx": ["run", "payments-emulator"]}.get(command[0].name, [])
+        for command in (
+            [commands / "payments-emulator"],
+            *([self.tools / each] for each in ("uvx", "pipx")),
+        ):
+            own = {"uvx": ["payments-emulator"], "pipx": ["run", "payments-emulator"]}.get(
+                command[0].name, []
+            )
             assert "signature correct" in self.call(*command, *own, "demo")
         return "source distribution; uvx payments-emulator demo, pipx run payments-emulator demo"
 
@@ -141,21 +181,53 @@ class Rehearsal:
         (empty / "package.json").write_text('{"private": true}', "utf-8")
         self.call("npm", "install", "--silent", "--no-audit", "--no-fund", tarball, cwd=empty)
         # No command of this checkout's environment leads past it.
-        kept = [each for each in os.environ["PATH"].split(os.pathsep) if not Path(each, "payments-emulator").exists()]
+        kept = [
+            each
+            for each in os.environ["PATH"].split(os.pathsep)
+            if not Path(each, "payments-emulator").exists()
+        ]
         self.environment["PATH"] = os.pathsep.join(kept)
-        assert self.call("npx", "payments-emulator", "--version", cwd=empty).endswith(f" {VERSION}\n")
-        self.call("npx", "payments-emulator", "exec", "--", "npx", "payments-emulator", "health", cwd=empty)
-        return f"{tarball.name}: node:test, vitest, jest on Node {', '.join(node.NODES)}; npx installs the emulator"
+        assert self.call("npx", "payments-emulator", "--version", cwd=empty).endswith(
+            f" {VERSION}\n"
+        )
+        self.call(
+            "npx",
+            "payments-emulator",
+            "exec",
+            "--",
+            "npx",
+            "payments-emulator",
+            "health",
+            cwd=empty,
+        )
+        return (
+            f"{tarball.name}: node:test, vitest, jest on Node {', '.join(node.NODES)}; npx installs"
+            " the emulator"
+        )
 
     def image(self) -> str:
-        """Return the Dockerfile's steps, one after another; for arm64, whether there is a wheel of each dependency."""
+        """Run the Dockerfile's steps in turn; for arm64 find a wheel of each dependency."""
         arm = (f"--platform=manylinux_{glibc}_aarch64" for glibc in ("2_17", "2_28", "2_34"))
-        target = ("--python-version=3.13", "--only-binary=:all:", *arm, "--dest", self.folder / "arm64")
-        self.call(self.tools / "python", "-m", "pip", "download", "--quiet", *target, f"{self.wheel}[postgres]")
+        target = (
+            "--python-version=3.13",
+            "--only-binary=:all:",
+            *arm,
+            "--dest",
+            self.folder / "arm64",
+        )
+        self.call(
+            self.tools / "python",
+            "-m",
+            "pip",
+            "download",
+            "--quiet",
+            *target,
+            f"{self.wheel}[postgres]",
+        )
         return f"{container.main(self.source)}; wheels for arm64"
 
     def assistants(self) -> str:
-        """``mcp`` names the command that adds its extra, which works; then ``mcp`` as the entry of the registry starts it."""
+        """Try ``mcp``: it names the command for its extra; then the registry's entry starts it."""
         commands = self.environment_of(sys.executable, "assistants", self.wheel)
         refused = self.call(commands / "payments-emulator", "mcp", status=2)
         advice = refused.rpartition(": pip ")[2]
@@ -168,7 +240,9 @@ class Rehearsal:
         )
         versioned = f"{package['identifier']}=={package['version']}"
         assert self.talk(self.tools / package["runtimeHint"], *before, versioned, *after) == tools
-        return f"pip {advice.strip()}; {tools} tools on a sandbox of its own; the same by server.json"
+        return (
+            f"pip {advice.strip()}; {tools} tools on a sandbox of its own; the same by server.json"
+        )
 
     def talk(self, *command: object) -> int:
         """Initialize a server of the Model Context Protocol; how many tools it has."""
@@ -177,7 +251,11 @@ class Rehearsal:
             for number, (name, given) in enumerate([("initialize", INITIALIZE), ("tools/list", {})])
         ]
         with subprocess.Popen(
-            [*map(str, command)], env=self.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [*map(str, command)],
+            env=self.environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         ) as mcp:
             assert mcp.stdin
             assert mcp.stdout
@@ -203,8 +281,12 @@ STEPS: dict[str, Callable[[Rehearsal], str]] = {
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--skip", action="append", default=[], choices=STEPS, help="a step; may be repeated")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--skip", action="append", default=[], choices=STEPS, help="a step; may be repeated"
+    )
     skipped = parser.parse_args().skip
     lines = []
     with tempfile.TemporaryDirectory() as folder:

@@ -1,1 +1,1 @@
-"""The simulator: one seed decides what clients, receivers, clocks, disks and crashes do to a whole emulator."""
+"""The simulator: a seed decides on all clients, receivers, clocks, disks and crashes."""

@@ -1,4 +1,4 @@
-"""The long versions of the simulator: each plays for as long as it is asked to, and ends with exit status 1 on any fault."""
+"""The simulator's long versions: they play for as long as asked; exit status 1 on any fault."""
 
 from __future__ import annotations
 
@@ -34,13 +34,24 @@ def main() -> None:
 
 
 @main.command()
-@click.option("--seed", type=int, help="The first seed; with --minutes one of the time of day unless given.")
+@click.option(
+    "--seed", type=int, help="The first seed; with --minutes one of the time of day unless given."
+)
 @click.option("--steps", default=500, show_default=True, help="Steps of each story.")
 @click.option("--runs", default=1, show_default=True, help="How many seeds, one after the other.")
 @click.option("--minutes", type=float, help="Play seeds for so long, however many they are.")
-@click.option("--replay", type=click.Path(path_type=Path, exists=True), help="Play the story in a file.")
-@click.option("--out", type=click.Path(path_type=Path), default=Path("story.json"), help="Where a failure is written.")
-def stories(seed: int | None, steps: int, runs: int, minutes: float | None, replay: Path | None, out: Path) -> None:
+@click.option(
+    "--replay", type=click.Path(path_type=Path, exists=True), help="Play the story in a file."
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("story.json"),
+    help="Where a failure is written.",
+)
+def stories(
+    seed: int | None, steps: int, runs: int, minutes: float | None, replay: Path | None, out: Path
+) -> None:
     """Play the stories of many seeds, and shrink the first that breaks an invariant."""
     if replay is not None:
         outcome = play(search.read(replay))
@@ -73,11 +84,19 @@ def _say(outcome: Outcome) -> None:
 
 
 @main.command()
-@click.option("--walks", "most", default=2000, show_default=True, help="How many walks, half of them on SQLite.")
-@click.option("--steps", default=25, show_default=True, help="Actions and moves of the clock in each.")
+@click.option(
+    "--walks",
+    "most",
+    default=2000,
+    show_default=True,
+    help="How many walks, half of them on SQLite.",
+)
+@click.option(
+    "--steps", default=25, show_default=True, help="Actions and moves of the clock in each."
+)
 @click.option("--first", default=0, show_default=True, help="The first seed.")
 def walks(most: int, steps: int, first: int) -> None:
-    """Walk a subscription beside its model, and print each difference; each transition has to be walked."""
+    """Walk a subscription beside its model, print the differences; walk every transition."""
     differences = 0
     reached: Counter[Transition] = Counter()
     with tempfile.TemporaryDirectory() as folder:
@@ -98,7 +117,11 @@ def walks(most: int, steps: int, first: int) -> None:
 
 @main.command()
 @click.argument("kind", type=click.Choice(list(rounds.KINDS)), default="kills")
-@click.option("--store", type=click.Choice(["sqlite", "postgres"]), help="postgres is Debian's; proxy always has it.")
+@click.option(
+    "--store",
+    type=click.Choice(["sqlite", "postgres"]),
+    help="postgres is Debian's; proxy always has it.",
+)
 @click.option("--rounds", "most", default=200, show_default=True, help="How many.")
 @click.option("--minutes", type=float, help="Play for so long, however many rounds that takes.")
 @click.option("--seed", default=1, show_default=True)
@@ -107,7 +130,9 @@ def crashes(kind: str, store: str | None, most: int, minutes: float | None, seed
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         in_file = store != "postgres" and kind != "proxy"
-        place = f"sqlite:{folder / 'worlds.db'}" if in_file else stack.enter_context(postgres.running())
+        place = (
+            f"sqlite:{folder / 'worlds.db'}" if in_file else stack.enter_context(postgres.running())
+        )
         began = time.monotonic()
         for number, played in enumerate(rounds.play(folder, place, random.Random(seed), kind), 1):
             passed = time.monotonic() - began

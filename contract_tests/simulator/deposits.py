@@ -1,4 +1,5 @@
-"""A model of the money of one buyer: what was paid, what is refunded, and the disputes won and lost (B-56, B-57).
+"""A model of the money of one buyer: what was paid, what is refunded, and the disputes won and lost
+(B-56, B-57).
 
 It imports nothing of the emulator. Amounts are minor units.
 """
@@ -45,7 +46,10 @@ class Refund:
 
 @dataclass(eq=False)
 class Deposit:
-    """One payment whose money arrived. By card its refunds take three business days, else one day (B-57)."""
+    """One payment whose money arrived.
+
+    By card its refunds take three business days, else one day (B-57).
+    """
 
     amount: int
     by_card: bool
@@ -58,7 +62,9 @@ class Deposit:
 
     @property
     def rest(self) -> int:
-        return self.amount - sum(refund.amount for refund in self.refunds if refund.status != "failed")
+        return self.amount - sum(
+            refund.amount for refund in self.refunds if refund.status != "failed"
+        )
 
     def name(self) -> str:
         """Return the name of its state in ``DISPUTES``."""
@@ -71,7 +77,9 @@ class Deposit:
 
 @dataclass
 class Money:
-    """The deposits of one buyer, what was sent of their refunds, and what was reached of ``DISPUTES``."""
+    """The deposits of one buyer, what was sent of their refunds, and what was reached of
+    ``DISPUTES``.
+    """
 
     deposits: list[Deposit] = field(default_factory=list)
     sent: list[tuple[str, datetime]] = field(default_factory=list)
@@ -84,7 +92,7 @@ class Money:
                     yield deposit, refund
 
     def advance(self, now: datetime) -> None:
-        """Have the refunds arrive that are due by now; the last part makes a deposit refunded, a disputed one too."""
+        """Have due refunds arrive; the last part makes a deposit refunded, a disputed one too."""
         due = [(deposit, refund) for deposit, refund in self.under_way() if refund.ends_at <= now]
         for deposit, refund in sorted(due, key=lambda each: each[1].ends_at):
             refund.status = "succeeded"
@@ -123,10 +131,12 @@ class Money:
             raise NotAllowed
         before = deposit.name()
         deposit.status = status
-        self.walked.add((before, deposit.name() if status == "disputed" and before != "lost" else name))
+        self.walked.add(
+            (before, deposit.name() if status == "disputed" and before != "lost" else name)
+        )
 
     def _lose(self, deposit: Deposit, now: datetime) -> None:
-        """B-56: a refund that is under way then fails, since the buyer has all of the money back."""
+        """B-56: a refund that is under way fails, since the buyer has all of the money back."""
         for refund in deposit.refunds:
             if refund.status == "processing":
                 refund.status, refund.reason = "failed", "dispute_lost"

@@ -1,4 +1,4 @@
-"""Invariants: what a user was promised, checked after each step, and what costs more from time to time."""
+"""Invariants: promises to a user, checked after each step, and costlier ones now and then."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ from emulator.resources.webhooks import deliveries
 from emulator.resources.webhooks.deliveries import WebhookDelivery
 from emulator.resources.webhooks.endpoints import WebhookEndpoint
 
-LEGAL = {machine.kind: {(row.source, row.target) for row in machine.rows} for machine in STATE_MACHINES}
+LEGAL = {
+    machine.kind: {(row.source, row.target) for row in machine.rows} for machine in STATE_MACHINES
+}
 
 LOSS_SECONDS = 1.0
 """What a crash may take from a TinyDB file: what was answered in the last second."""
@@ -53,7 +55,10 @@ class Violation(NamedTuple):
 
 
 def dump(runtime: Runtime) -> Dump:
-    tables = {table.kind.kind: {record.id: record for record in table.unordered()} for table in runtime.world.tables()}
+    tables = {
+        table.kind.kind: {record.id: record for record in table.unordered()}
+        for table in runtime.world.tables()
+    }
     return {**tables, "snapshots": dict.fromkeys(runtime.history.snapshots)}
 
 
@@ -68,11 +73,15 @@ def differences(before: Dump, after: Dump) -> Iterator[str]:
 
 
 def _stored(record: Any) -> bytes:
-    return encode(record.public_view()) if isinstance(record, Event) else msgspec.json.encode(row_of(record))
+    return (
+        encode(record.public_view())
+        if isinstance(record, Event)
+        else msgspec.json.encode(row_of(record))
+    )
 
 
 class Invariants(logging.Handler):
-    """Watches one story. ``broken`` are the violations found so far, ``reached`` the changes of a status that happened."""
+    """Watches one story. ``broken``: the violations so far; ``reached``: changes of status."""
 
     def __init__(self, time: VirtualTime, disk: Disk, network: Network) -> None:
         super().__init__(logging.ERROR)
@@ -85,7 +94,8 @@ class Invariants(logging.Handler):
         self._time, self._disk, self._network = time, disk, network
         self._states: dict[Runtime, tuple[Any, ...]] = {}
         self._overdue: dict[Runtime, tuple[Job, Timestamp, float]] = {}
-        # What is in a TinyDB file: what was written last or, where writing failed since then, what was to be written.
+        # What is in a TinyDB file: what was written last or, where writing failed since then, what
+        # was to be written.
         self._written: dict[Key, Dump] = {}
         self._attempted: list[dict[Key, Dump]] = []
         self._possible: list[dict[Key, Dump]] = []
@@ -98,7 +108,9 @@ class Invariants(logging.Handler):
         """An error in the log is one inside the emulator, unless the disk fails."""
         error = record.exc_info[1] if record.exc_info else None
         if error is not None and not isinstance(error, StorageError):
-            self.violated("internal error", f"{record.getMessage()}: {type(error).__name__}: {error}")
+            self.violated(
+                "internal error", f"{record.getMessage()}: {type(error).__name__}: {error}"
+            )
 
     # -- worlds and what is stored of them
 
@@ -118,11 +130,16 @@ class Invariants(logging.Handler):
             self.expected[Key(runtime.world.name, runtime.world.livemode)] = dump(runtime)
 
     def expect_all(self, server: Server) -> None:
-        self.expected.update({key: dump(runtime) for key, runtime in server.engine.runtimes.items()})
+        self.expected.update(
+            {key: dump(runtime) for key, runtime in server.engine.runtimes.items()}
+        )
 
     def saving(self, server: Server) -> Any:
         """A TinyDB file is about to be written; return the function to be called once it was."""
-        content, at = {key: dump(runtime) for key, runtime in server.engine.runtimes.items()}, self._time.now
+        content, at = (
+            {key: dump(runtime) for key, runtime in server.engine.runtimes.items()},
+            self._time.now,
+        )
         content |= self.expected
         self._attempted.append(content)
 
@@ -139,7 +156,9 @@ class Invariants(logging.Handler):
         elif self._disk.kind == "tinydb":
             self._expect_written()
             if self._time.now - self._written_at > LOSS_SECONDS and not self.disk_failed:
-                self.violated("restart", f"nothing was written for {self._time.now - self._written_at:.2f} s")
+                self.violated(
+                    "restart", f"nothing was written for {self._time.now - self._written_at:.2f} s"
+                )
 
     def stopped(self, server: Server, unsaved: str | None) -> None:
         """All is there after the next start, unless it was said that it could not be stored."""
@@ -154,11 +173,17 @@ class Invariants(logging.Handler):
 
     def started(self, server: Server) -> None:
         """Every world is there that was stored; at first nothing is unwritten."""
-        for content in self._possible:  # of a world that is opened later it would be unknown which one it is
-            self.expected = {key: each for key, each in self.expected.items() if content.get(key, each) is each}
+        for (
+            content
+        ) in self._possible:  # of a world that is opened later it would be unknown which one it is
+            self.expected = {
+                key: each for key, each in self.expected.items() if content.get(key, each) is each
+            }
         self._possible.clear()
         self._attempted.clear()
-        self._written = {key: dump(runtime) for key, runtime in server.engine.runtimes.items()} | self.expected
+        self._written = {
+            key: dump(runtime) for key, runtime in server.engine.runtimes.items()
+        } | self.expected
         self._written_at = self._time.now
         stored = server.engine.store.stored() if server.engine.store else []
         for key in self.expected.keys() - set(stored):
@@ -195,31 +220,43 @@ class Invariants(logging.Handler):
         for event in unit.events:
             wanted = sum(endpoint.listens(event.type) for endpoint in endpoints)
             if made.count(event.id) != wanted:
-                self.violated("events", f"{event.type} has {made.count(event.id)} deliveries, not {wanted}")
+                self.violated(
+                    "events", f"{event.type} has {made.count(event.id)} deliveries, not {wanted}"
+                )
 
     def _check_charges(self, world: World, unit: UnitOfWork) -> None:
-        """A charge of a subscription that failed while it is owed is said in the same unit of work (B-45)."""
+        """Check that a failed charge of an owing subscription has its event at once (B-45)."""
         types = {event.type for event in unit.events}
         for event in unit.events:
             charge: Any = event.data.object
-            if event.type != "payment_intent.failed" or not world.get(Subscription, charge.subscription):
+            if event.type != "payment_intent.failed" or not world.get(
+                Subscription, charge.subscription
+            ):
                 continue
             invoice = world.get(Invoice, charge.invoice)
             is_owed = invoice is not None and invoice.status in ("open", "uncollectible")
             if is_owed and "subscription.payment_failed" not in types:
-                self.violated("money", f"{charge.id} of {charge.subscription} failed, and no event says so")
+                self.violated(
+                    "money", f"{charge.id} of {charge.subscription} failed, and no event says so"
+                )
 
     # -- after each step
 
     def before_step(self, server: Server) -> None:
-        self._states = {each: _state(each) for each in server.engine.runtimes.values() if is_still(each)}
+        self._states = {
+            each: _state(each) for each in server.engine.runtimes.values() if is_still(each)
+        }
 
     def after_step(self, server: Server, worlds: frozenset[str] | None) -> None:
         """``worlds`` are the names of those that the step was about; None: any."""
         for runtime in server.engine.runtimes.values():
             self._check_due(runtime)
             before = self._states.get(runtime)
-            if worlds is not None and runtime.world.name not in worlds and before not in (None, _state(runtime)):
+            if (
+                worlds is not None
+                and runtime.world.name not in worlds
+                and before not in (None, _state(runtime))
+            ):
                 self.violated("other worlds", f"{runtime.world.name} has changed")
 
     def _check_due(self, runtime: Runtime) -> None:
@@ -234,7 +271,9 @@ class Invariants(logging.Handler):
         since = since if overdue is job and before <= now else self._time.now
         self._overdue[runtime] = job, now, since
         if self._time.now - since > OVERDUE_SECONDS:
-            self.violated("overdue", f"{runtime.world.name}: {job.name} was due at {job.due}, it is {now}")
+            self.violated(
+                "overdue", f"{runtime.world.name}: {job.name} was due at {job.due}, it is {now}"
+            )
 
     # -- the disk
 
@@ -269,19 +308,32 @@ class Invariants(logging.Handler):
     def _check_outcomes(self, runtime: Runtime) -> None:
         """Each delivery is on its way, has failed for good, or was received."""
         world = runtime.world
-        may_be_left = self.failing_since is not None or self.outcomes_are_lost or len(world.table(Fault))
+        may_be_left = (
+            self.failing_since is not None or self.outcomes_are_lost or len(world.table(Fault))
+        )
         if not runtime.outbox.is_under_way and not may_be_left:
             for effect in deliveries.under_way(world):
-                self.violated("deliveries", f"{world.name}: {effect.delivery} is pending and not on its way")
+                self.violated(
+                    "deliveries", f"{world.name}: {effect.delivery} is pending and not on its way"
+                )
         for delivery in world.table(WebhookDelivery):
             is_lost = delivery.attempts and delivery.attempts[-1].error  # by an injected fault
-            if delivery.status == "succeeded" and delivery.id not in self._network.received and not is_lost:
-                self.violated("deliveries", f"{world.name}: {delivery.id} succeeded and was not received")
+            if (
+                delivery.status == "succeeded"
+                and delivery.id not in self._network.received
+                and not is_lost
+            ):
+                self.violated(
+                    "deliveries", f"{world.name}: {delivery.id} succeeded and was not received"
+                )
 
 
 def broken_sums(world: World) -> list[str]:
     """Return what the objects and the ledger of a world say of each other that does not add up."""
-    kinds = {kind.kind: [msgspec.to_builtins(row_of(each)) for each in world.table(kind)] for kind in world.kinds}
+    kinds = {
+        kind.kind: [msgspec.to_builtins(row_of(each)) for each in world.table(kind)]
+        for kind in world.kinds
+    }
     rows = world_rules.Rows(kinds, world.now, msgspec.to_builtins(settings(world).assumptions))
     books: dict[str, dict[str, int]] = {}
     for (account, currency), amount in ledger.totals(world).items():
@@ -290,7 +342,7 @@ def broken_sums(world: World) -> list[str]:
 
 
 def is_still(runtime: Runtime) -> bool:
-    """Return whether nothing happens in a world unless it is asked for. After a disk failed, a job that is due may be left."""
+    """Return whether a world acts only on request. A failed disk may leave a due job behind."""
     job = runtime.world.jobs.next()
     is_done = job is None or job.due > runtime.clock.now()
     return runtime.clock.mode == FROZEN and not runtime.is_in_use and is_done

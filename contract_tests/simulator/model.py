@@ -1,6 +1,7 @@
 """A model of one subscription, from the specification and the assumptions alone.
 
-It imports nothing of the emulator. What the operator answers a charge, and when, follows the ``phone`` (B-54).
+It imports nothing of the emulator. What the operator answers a charge, and when, follows the
+``phone`` (B-54).
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ ANSWERS = {
     "silent": (timedelta(minutes=3), False),
     "gone": (timedelta(0), False),
 }
-"""By phone: how long the operator takes to answer, and whether the charge succeeds. Without a phone nobody is asked (B-41)."""
+"""By phone: the operator's time, and whether the charge succeeds. No phone: nobody asked (B-41)."""
 
 CONFIRMATION = timedelta(seconds=900)
 """B-54: when a card check fails that nobody passes."""
@@ -49,7 +50,7 @@ TRANSITIONS = {
     *((status, end) for status in LIVE for end in ("canceled", "expired")),
     *DISPUTES,
 }
-"""The transitions of the table of the specification and of the assumptions, which walks have to reach."""
+"""The transitions, from the specification's table and the assumptions, that walks must reach."""
 
 ALLOWED = {
     "pause": ("trialing", "active"),
@@ -93,7 +94,7 @@ class Payment:
 
 @dataclass
 class Life:
-    """The subscription as it stands at ``now``, with all that was sent so far: type of event, instant, status shown."""
+    """The subscription at ``now``, with all events so far: type, instant, status shown."""
 
     now: datetime
     amount: int
@@ -194,7 +195,9 @@ class Life:
         """B-43: once for each trial that is going to end in a charge."""
         if self.noticed or self.trial_end is None or self.trial_end <= self.now or self.cancels:
             return False
-        return self.status in ("trialing", "active") and (self.ends_at is None or self.ends_at > self.trial_end)
+        return self.status in ("trialing", "active") and (
+            self.ends_at is None or self.ends_at > self.trial_end
+        )
 
     def expire(self) -> None:
         self.status, self.retry_at = "expired", None
@@ -221,7 +224,11 @@ class Life:
         if self.status == "trialing":
             self.status = "active"
         invoiced = self.status == "past_due" and (self.sends or (self.owed is None and self.behind))
-        if self.status == "active" or invoiced or (self.every_period and self.status in ("past_due", "unpaid")):
+        if (
+            self.status == "active"
+            or invoiced
+            or (self.every_period and self.status in ("past_due", "unpaid"))
+        ):
             self.charge()
 
     def next_period(self) -> None:
@@ -231,12 +238,14 @@ class Life:
     # -- money
 
     def charge(self) -> None:
-        self.bills.append(Bill(self.now, self.amount + (self.amount * self.tax_rate * 2 + 100) // 200))
+        self.bills.append(
+            Bill(self.now, self.amount + (self.amount * self.tax_rate * 2 + 100) // 200)
+        )
         if not self.sends:
             self.collect(self.bills[-1])
 
     def retry(self) -> None:
-        """B-45: "after a change to `send_invoice` a retry emails the invoice"; B-62: it waits for what is under way."""
+        """B-45: after a change to `send_invoice` it emails; B-62: payments under way come first."""
         self.retry_at = None
         if self.owed is None or self.owed.status != "open" or self.is_under_way(self.owed):
             return
@@ -271,11 +280,15 @@ class Life:
         self.send("payment_intent.failed", of_subscription=False)
         if not payment.by_buyer:
             self.fail(payment.bill)
-        elif self.owed is payment.bill and self.retry_at is None and self.status in ("active", "past_due"):
+        elif (
+            self.owed is payment.bill
+            and self.retry_at is None
+            and self.status in ("active", "past_due")
+        ):
             self.retry_at = self.now  # B-62: the retry that waited for it
 
     def fail(self, bill: Bill) -> None:
-        """One event for each failed attempt, which shows what it led to; what is not live is not retried (B-45)."""
+        """Record an event per failed attempt with its effect; only live ones are retried (B-45)."""
         if bill.status != "open":
             return
         if self.owed is None and self.status in ("paused", "canceled"):
@@ -299,12 +312,15 @@ class Life:
     def settle(self, bill: Bill) -> None:
         """Nothing is owed for it any more (B-45); of those sent none may be overdue (B-96).
 
-        B-45, ``past_due_periods: charged``: an unpaid one recovers by the payment of any period, and what was charged
-        meanwhile is tried again, the oldest first, so that no period is given away.
+        B-45, ``past_due_periods: charged``: an unpaid one recovers by the payment of any period,
+        and what was charged meanwhile is tried again, the oldest first, so that no period is given
+        away.
         """
         settled = self.owed is bill or (self.every_period and self.status == "unpaid")
         behind = self.sends and any(each.status == "open" and each.overdue for each in self.bills)
-        recovers = self.status in ("past_due", "unpaid") and (settled or self.owed is None) and not behind
+        recovers = (
+            self.status in ("past_due", "unpaid") and (settled or self.owed is None) and not behind
+        )
         if recovers:
             self.status, self.behind = "active", False
         if recovers or self.owed is bill:
@@ -322,7 +338,7 @@ class Life:
     # -- what the merchant does
 
     def act(self, action: str) -> None:
-        """Do it, or raise :class:`NotAllowed`. Names of phones and statuses are those that are set from now on."""
+        """Act, or raise :class:`NotAllowed`. Names of phones and statuses are set from now on."""
         if self.status not in ALLOWED.get(action, (self.status,)):
             raise NotAllowed
         if action in ANSWERS:
@@ -342,7 +358,11 @@ class Life:
 
     def do_resume(self) -> None:
         """B-46."""
-        in_trial = self.paused_in == "trialing" and self.trial_end is not None and self.trial_end > self.now
+        in_trial = (
+            self.paused_in == "trialing"
+            and self.trial_end is not None
+            and self.trial_end > self.now
+        )
         self.status = "trialing" if in_trial else "active"
         self.try_again()
 
@@ -365,7 +385,9 @@ class Life:
     def do_reactivate(self) -> None:
         """B-48."""
         assert self.canceled_at is not None
-        if self.canceled_at + 30 * DAY < self.now or (self.ends_at is not None and self.ends_at <= self.now):
+        if self.canceled_at + 30 * DAY < self.now or (
+            self.ends_at is not None and self.ends_at <= self.now
+        ):
             raise NotAllowed
         self.status, self.canceled_at, self.cancels = "active", None, False
         while self.end <= self.now:
@@ -378,7 +400,11 @@ class Life:
         B-62: a second payment is rejected; what takes over cancels the one that is under way.
         """
         bill = self.bills[-1] if self.bills else None
-        if bill is None or bill.status not in statuses or (self.is_under_way(bill) and not takes_over):
+        if (
+            bill is None
+            or bill.status not in statuses
+            or (self.is_under_way(bill) and not takes_over)
+        ):
             raise NotAllowed
         self.payments = [payment for payment in self.payments if payment.bill is not bill]
         return bill
@@ -405,7 +431,7 @@ class Life:
     # -- what a tester sets directly (B-89)
 
     def put(self, what: str) -> None:
-        """A status, or ``FIELD DAYS``: the field becomes the instant so many days and seven hours from now."""
+        """Set a status, or ``FIELD DAYS``: the field is that many days and seven hours from now."""
         name, _, days = what.partition(" ")
         at = self.now + timedelta(days=int(days), hours=7) if days else self.now
         if name == "current_period_end" and self.status == "trialing":
@@ -435,11 +461,15 @@ class Life:
             "period": (text(self.start), text(self.end)),
             "canceled_at": self.canceled_at and text(self.canceled_at),
             "terms": (self.cancels, self.sends, self.amount),
-            "invoices": [(bill.status, bill.total, text(bill.at), bill.by_payment) for bill in self.bills],
+            "invoices": [
+                (bill.status, bill.total, text(bill.at), bill.by_payment) for bill in self.bills
+            ],
             "events": [(type, text(at), status) for type, at, status in self.sent],
             "deposits": [(each.status, each.amount, each.refunded) for each in self.money.deposits],
             "refunds": [
-                sorted((refund.status, refund.amount, refund.reason or "") for refund in each.refunds)
+                sorted(
+                    (refund.status, refund.amount, refund.reason or "") for refund in each.refunds
+                )
                 for each in self.money.deposits
             ],
             "of refunds": [(type, text(at)) for type, at in self.money.sent],
@@ -448,7 +478,9 @@ class Life:
         }
 
     def paid_by_hand(self) -> int:
-        return sum(bill.total for bill in self.bills if bill.status == "paid" and not bill.by_payment)
+        return sum(
+            bill.total for bill in self.bills if bill.status == "paid" and not bill.by_payment
+        )
 
 
 def overdue_at(bill: Bill) -> datetime:

@@ -1,7 +1,8 @@
 """The population: what clients, buyers and testers ask of a world, each kind of request once.
 
-An operation yields its requests, one after the other, and is given the answer to each; ``pick`` gives it one of the newest
-objects of a kind. So the simulator plays it within its event loop, and :class:`Walker` over HTTP.
+An operation yields its requests, one after the other, and is given the answer to each; ``pick``
+gives it one of the newest objects of a kind. So the simulator plays it within its event loop, and
+:class:`Walker` over HTTP.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "no retries": {"renewal_retry_days": []},
     "flat errors": {"error_shape": "flat", "unknown_fields": "ignore"},
     "paid by transaction": {"assumptions": {"payment_received": "transaction"}},
-    "charged while past due": {"assumptions": {"past_due_periods": "charged", "renewal_without_method": "fail"}},
+    "charged while past due": {
+        "assumptions": {"past_due_periods": "charged", "renewal_without_method": "fail"}
+    },
 }
 """The settings that worlds start with."""
 
@@ -38,11 +41,26 @@ NUMBERS = range(5)
 
 
 def _card(number: str, exp_year: int = 2035) -> dict[str, Any]:
-    return {"type": "bank_card", "number": number, "exp_month": 3, "exp_year": exp_year, "cvc": "123"}
+    return {
+        "type": "bank_card",
+        "number": number,
+        "exp_month": 3,
+        "exp_year": exp_year,
+        "cvc": "123",
+    }
 
 
 METHODS = (
-    *map(_card, ("4242424242424242", "4000000000000077", "4000000000003220", "4000000000009995", "4000000000000259")),
+    *map(
+        _card,
+        (
+            "4242424242424242",
+            "4000000000000077",
+            "4000000000003220",
+            "4000000000009995",
+            "4000000000000259",
+        ),
+    ),
     _card("5555555555554444", 2026),
     *({"type": "mobile_money", "phone": f"+2417700000{digit}"} for digit in (0, 1, 3, 6, 8)),
     {"type": "bank_transfer", "iban": "FR7630006000011234567890189"},
@@ -80,7 +98,9 @@ OPERATIONS: dict[str, Operation] = {}
 """By name."""
 
 
-def operation(weight: int, **values: Any) -> Callable[[Callable[..., Requests]], Callable[..., Requests]]:
+def operation(
+    weight: int, **values: Any
+) -> Callable[[Callable[..., Requests]], Callable[..., Requests]]:
     def register(requests: Callable[..., Requests]) -> Callable[..., Requests]:
         OPERATIONS[requests.__name__] = Operation(weight, values, requests)
         return requests
@@ -121,7 +141,13 @@ def method(pick: Pick, number: int, method: int) -> Requests:
     ends=(None, None, None, "2026-02-10T00:00:00Z", "2028-04-01T00:00:00Z"),
 )
 def subscribe(
-    pick: Pick, number: int, amount: int, interval: str, trial: int, collection: str, ends: str | None = None
+    pick: Pick,
+    number: int,
+    amount: int,
+    interval: str,
+    trial: int,
+    collection: str,
+    ends: str | None = None,
 ) -> Requests:
     terms = {"unit_amount": amount, "interval": interval, "collection_method": collection}
     free = {"trial_period_days": trial} if trial else {}
@@ -131,14 +157,23 @@ def subscribe(
 
 @operation(5, pick=NUMBERS, lines=range(len(LINES)), currency=("XAF", "XAF", "EUR"))
 def invoice(pick: Pick, number: int, lines: int, currency: str) -> Requests:
-    body = {"customer": pick("customer", number).id, "currency": currency, "line_items": LINES[lines]}
+    body = {
+        "customer": pick("customer", number).id,
+        "currency": currency,
+        "line_items": LINES[lines],
+    }
     made = yield "POST", "/v1/invoices/", body
     yield "POST", f"/v1/invoices/{made['id']}/finalize/", None
 
 
 @operation(4, mode=("payment", "subscription"), lines=range(len(LINES)))
 def session(pick: Pick, number: int, mode: str, lines: int) -> Requests:
-    body = {"success_url": "https://shop.example.com/", "currency": "XAF", "line_items": LINES[lines], "mode": mode}
+    body = {
+        "success_url": "https://shop.example.com/",
+        "currency": "XAF",
+        "line_items": LINES[lines],
+        "mode": mode,
+    }
     yield "POST", "/v1/checkout-sessions/", body
 
 
@@ -152,17 +187,31 @@ def session(pick: Pick, number: int, mode: str, lines: int) -> Requests:
 def intent(pick: Pick, number: int, capture: str, given: bool, confirm: bool) -> Requests:
     stored = pick("payment_method", number)
     own = {"customer": stored.customer, "payment_method": stored.id} if given else {}
-    made = yield "POST", "/v1/payment-intents/", {"amount": 5000, "currency": "XAF", "capture_method": capture, **own}
+    made = yield (
+        "POST",
+        "/v1/payment-intents/",
+        {"amount": 5000, "currency": "XAF", "capture_method": capture, **own},
+    )
     if confirm:
-        yield "POST", f"/v1/payment-intents/{made['id']}/confirm/", None if given else {"payment_method": stored.id}
+        yield (
+            "POST",
+            f"/v1/payment-intents/{made['id']}/confirm/",
+            None if given else {"payment_method": stored.id},
+        )
 
 
 @operation(2)
 def link(pick: Pick, number: int) -> Requests:
-    yield "POST", "/v1/payment-links/", {"payment_link_type": "custom", "currency": "XAF", "amount": 25000}
+    yield (
+        "POST",
+        "/v1/payment-links/",
+        {"payment_link_type": "custom", "currency": "XAF", "amount": 25000},
+    )
 
 
-@operation(14, pick=NUMBERS, action=[f"{path}/{action}" for path in ACTIONS for action in ACTIONS[path]])
+@operation(
+    14, pick=NUMBERS, action=[f"{path}/{action}" for path in ACTIONS for action in ACTIONS[path]]
+)
 def act(pick: Pick, number: int, action: str) -> Requests:
     path, _, name = action.partition("/")
     yield "POST", f"/v1/{path}/{pick(kind_of(path), number).id}/{name}/", None
@@ -176,12 +225,20 @@ def refund(pick: Pick, number: int, amount: int | None) -> Requests:
 
 @operation(3, pick=NUMBERS, collection=(AUTOMATIC, BY_INVOICE))
 def change(pick: Pick, number: int, collection: str) -> Requests:
-    yield "PATCH", f"/v1/subscriptions/{pick('subscription', number).id}/", {"collection_method": collection}
+    yield (
+        "PATCH",
+        f"/v1/subscriptions/{pick('subscription', number).id}/",
+        {"collection_method": collection},
+    )
 
 
 @operation(2, pick=NUMBERS, later=(True, False))
 def end(pick: Pick, number: int, later: bool) -> Requests:
-    yield "PATCH", f"/v1/subscriptions/{pick('subscription', number).id}/", {"cancel_at_period_end": later}
+    yield (
+        "PATCH",
+        f"/v1/subscriptions/{pick('subscription', number).id}/",
+        {"cancel_at_period_end": later},
+    )
 
 
 @operation(3, pick=NUMBERS, phone=(0, 1, 3, 6, None))
@@ -203,23 +260,40 @@ def endpoint(pick: Pick, number: int, enabled: bool) -> Requests:
 # -- buyers and testers
 
 
-@operation(10, path=("invoices", "checkout-sessions", "payment-links"), pick=NUMBERS, method=range(len(METHODS)))
+@operation(
+    10,
+    path=("invoices", "checkout-sessions", "payment-links"),
+    pick=NUMBERS,
+    method=range(len(METHODS)),
+)
 def pay(pick: Pick, number: int, path: str, method: int) -> Requests:
     buyer = {"customer": {"name": "Awa", "email": "awa@example.com"}} if path != "invoices" else {}
-    yield "POST", f"/_emulator/{path}/{pick(kind_of(path), number).id}/pay", {"method": METHODS[method], **buyer}
+    yield (
+        "POST",
+        f"/_emulator/{path}/{pick(kind_of(path), number).id}/pay",
+        {"method": METHODS[method], **buyer},
+    )
 
 
-@operation(5, path=("payment-intents", "refunds"), pick=NUMBERS, result=("succeeded", "succeeded", "failed"))
+@operation(
+    5,
+    path=("payment-intents", "refunds"),
+    pick=NUMBERS,
+    result=("succeeded", "succeeded", "failed"),
+)
 def answer(pick: Pick, number: int, path: str, result: str) -> Requests:
     yield "POST", f"/_emulator/{path}/{pick(kind_of(path), number).id}/answer", {"result": result}
 
 
 def drawn(chance: random.Random, values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value(chance) if callable(value) else chance.choice(value) for name, value in values.items()}
+    return {
+        name: value(chance) if callable(value) else chance.choice(value)
+        for name, value in values.items()
+    }
 
 
 class Walker:
-    """A walk through one world over HTTP: operations, and moves of the clock. ``answers`` is what operations were answered."""
+    """A walk through one world by HTTP: operations, clock moves; ``answers`` are the responses."""
 
     def __init__(self, emulator: Emulator, seed: int) -> None:
         self.emulator = emulator
@@ -231,13 +305,15 @@ class Walker:
         """Do one thing; what went wrong inside the emulator."""
         weights = [10, *(each.weight for each in OPERATIONS.values())]
         if self.chance.choices(range(len(weights)), weights)[0] == 0:
-            moved = self.emulator.api.post("/_emulator/clock/advance", {"by": self.chance.choice(SPANS)})
+            moved = self.emulator.api.post(
+                "/_emulator/clock/advance", {"by": self.chance.choice(SPANS)}
+            )
             assert moved["failures"] == []
             return None
         return self.act()
 
     def act(self) -> str | None:
-        """Do one operation; what went wrong inside the emulator. A rejection is its end, and no fault."""
+        """Do one operation; return an inner failure. A rejection ends the operation and is none."""
         self.sent += 1
         names = [name for name in OPERATIONS if name != "endpoint"]
         name = self.chance.choices(names, [OPERATIONS[each].weight for each in names])[0]
@@ -260,14 +336,19 @@ class Walker:
             while True:
                 method, path, body = requests.send(answer)
                 body = {} if body is None and method == "POST" else body
-                answer = getattr(self.emulator.api, method.lower())(path, *([] if body is None else [body]))
+                answer = getattr(self.emulator.api, method.lower())(
+                    path, *([] if body is None else [body])
+                )
                 self.answers.append(answer)
         except StopIteration:
             pass
 
     def _pick(self, kind: str, number: int) -> Any:
         # Methods of payment have no list.
-        newest = kind != "payment_method" and self.emulator.api.get(f"/v1/{path_of(kind)}/", page_size=5)["data"]
+        newest = (
+            kind != "payment_method"
+            and self.emulator.api.get(f"/v1/{path_of(kind)}/", page_size=5)["data"]
+        )
         if not newest:
             raise LookupError(f"there is no {kind} yet")
         return SimpleNamespace(**newest[number % len(newest)])

@@ -13,7 +13,7 @@ MOST_PLAYS = 400
 
 
 def shrunk(story: Story, outcome: Outcome) -> tuple[Story, Outcome]:
-    """Leave out steps, many at once and then single ones, as long as the same rule stays broken (delta debugging)."""
+    """Leave out steps, many, then single ones, while the same rule breaks (delta debugging)."""
     assert outcome.violation
     rule, plays = outcome.violation.rule, 0
     found = story._replace(steps=story.steps[: outcome.steps]), outcome
@@ -41,7 +41,9 @@ def _tried(story: Story, steps: tuple[Step, ...], rule: str) -> tuple[Story, Out
 def write(path: Path, story: Story) -> None:
     """Write a story, one line for each step."""
     lines = ",\n".join(msgspec.json.encode(step).decode() for step in story.steps)
-    head = msgspec.json.encode({"seed": story.seed, "state": story.state, "settings": story.settings}).decode()
+    head = msgspec.json.encode(
+        {"seed": story.seed, "state": story.state, "settings": story.settings}
+    ).decode()
     path.write_text(f'{head[:-1]}, "steps": [\n{lines}\n]}}\n', "utf-8")
 
 

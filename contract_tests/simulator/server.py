@@ -1,4 +1,4 @@
-"""The emulator under simulation: one application in this process, whose engine starts, stops and crashes."""
+"""The emulator under simulation: one application here, whose engine starts, stops and crashes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ from emulator.web.root_app import RootApp
 MAX_WORLDS = 5
 """Worlds that may be open."""
 
-OPTIONS = Options(clock_mode="frozen", clock_at=START, strict=True, max_worlds=MAX_WORLDS, answer_time=ANSWER_TIME)
+OPTIONS = Options(
+    clock_mode="frozen", clock_at=START, strict=True, max_worlds=MAX_WORLDS, answer_time=ANSWER_TIME
+)
 
 DRAIN_SECONDS = 2.0
 """Seconds that requests under way have to end when the server stops."""
@@ -41,7 +43,7 @@ class Answer(NamedTuple):
 
 
 class CurrentEngine:
-    """The engine of the server that runs now, in the place of one: building an application takes too long for each."""
+    """The running server's engine, a stand-in: building an application for each takes too long."""
 
     engine: Engine
 
@@ -81,10 +83,14 @@ class Worlds(dict[Key, Runtime]):
 
 
 class Server:
-    """A server on a disk. ``opened`` is called with each world that it opens, ``closed`` with each that it closes."""
+    """A server on a disk. ``opened`` is called with opened worlds, ``closed`` with closed ones."""
 
     def __init__(
-        self, seed: int, disk: Disk, opened: Callable[[Key, Runtime], None], closed: Callable[[Runtime], None]
+        self,
+        seed: int,
+        disk: Disk,
+        opened: Callable[[Key, Runtime], None],
+        closed: Callable[[Runtime], None],
     ) -> None:
         self._options = replace(OPTIONS, seed=seed, state=disk.url)
         self._disk = disk
@@ -118,7 +124,7 @@ class Server:
         self._forget_all()
 
     async def stop(self) -> str | None:
-        """End as on SIGTERM: requests under way end or are canceled. Returns what is not stored although answered."""
+        """End as on SIGTERM: requests end or are canceled. Return confirmed, unstored changes."""
         self._is_stopping = True
         if serving := [task for task in self._serving if task]:
             _, late = await asyncio.wait(serving, timeout=DRAIN_SECONDS)
@@ -144,10 +150,12 @@ class Server:
         query: str = "",
         headers: dict[str, str] | None = None,
     ) -> Answer:
-        """Return one request. ``body`` is bytes as they are, or a value to be sent as JSON. 503 from a server that stops."""
+        """Send a request. ``body``: bytes, or a value for JSON. A stopping server returns 503."""
         if self._is_stopping:
             return Answer(503, {}, b"")
-        raw = body if isinstance(body, bytes) else b"" if body is None else msgspec.json.encode(body)
+        raw = (
+            body if isinstance(body, bytes) else b"" if body is None else msgspec.json.encode(body)
+        )
         given = {"host": "localhost", "content-type": "application/json", **(headers or {})}
         if key:
             given["authorization"] = f"Bearer {key}"
@@ -181,4 +189,6 @@ class Server:
         finally:
             self._serving.discard(task)
         found = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
-        return Answer(sent[0]["status"], found, b"".join(message.get("body", b"") for message in sent[1:]))
+        return Answer(
+            sent[0]["status"], found, b"".join(message.get("body", b"") for message in sent[1:])
+        )

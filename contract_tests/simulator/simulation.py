@@ -1,4 +1,4 @@
-"""A simulation: one story played from its first step to its last, or to the first broken invariant."""
+"""A simulation: one story, from its first step to the last or the first broken invariant."""
 
 from __future__ import annotations
 
@@ -14,7 +14,14 @@ from unittest.mock import patch
 
 from contract_tests.simulator.invariants import Invariants, Transition, Violation
 from contract_tests.simulator.server import Answer, Server
-from contract_tests.simulator.surroundings import Disk, Network, Stalled, VirtualTime, simulated_disk, virtual_time
+from contract_tests.simulator.surroundings import (
+    Disk,
+    Network,
+    Stalled,
+    VirtualTime,
+    simulated_disk,
+    virtual_time,
+)
 from contract_tests.support.rules_harness import FACTS
 from emulator.core import calendar
 from emulator.core.records import Record
@@ -43,7 +50,7 @@ ACTIONS: dict[str, Action] = {}
 
 
 class Story(NamedTuple):
-    """All that happens: ``steps`` on a server with one kind of state, whose worlds have these settings."""
+    """All events: ``steps`` on a server with one kind of state, with these settings of worlds."""
 
     seed: int
     state: str
@@ -52,7 +59,7 @@ class Story(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """How a story ended: the first violation and the number of steps played; ``trace`` is a digest of all answers.
+    """A story's end: the first violation, the steps played; ``trace`` is a digest of all responses.
 
     ``reached`` are the transitions of life cycles that happened.
     """
@@ -64,7 +71,7 @@ class Outcome(NamedTuple):
 
 
 class Rejected(Exception):
-    """The service rejected a request, or there is nothing that the step could be about; that is no violation."""
+    """The service rejected a request, or the step has no object; that is no violation."""
 
 
 class Given(NamedTuple):
@@ -78,7 +85,7 @@ class Given(NamedTuple):
 
 
 class Place:
-    """One world, as its clients use it. ``given`` are the last answers that must be repeated byte for byte."""
+    """A world in its clients' hands. ``given``: the last responses, to repeat byte for byte."""
 
     def __init__(self, simulation: Simulation, key: str) -> None:
         self.simulation = simulation
@@ -102,7 +109,7 @@ class Place:
         self.given.clear()
 
     def unsaved(self) -> None:
-        """The last of its answers and snapshots may not have been stored, and which ones is not known."""
+        """Note that some last responses and snapshots, unknown ones, may not have been stored."""
         self.forget()
         self.saved.clear()
 
@@ -125,12 +132,14 @@ class Place:
         return await self.ask("POST", path, {} if body is None else body, **options)
 
     async def ask(self, method: str, path: str, body: Any = None, **options: Any) -> Any:
-        """Return the JSON of an answer. Raises :class:`Rejected` for an error; one of the emulator's own is a violation."""
+        """Return a response's JSON. Raises :class:`Rejected`; an own error is a violation."""
         repeatable = method == "POST" and path.startswith("/v1/") and path != "/v1/reset/"
         key = f"{self.name}-{next(self.simulation.numbers)}"
         headers = {"idempotency-key": key} if repeatable else {}
         sent_at = (await self.simulation.server.engine.open(self.secret)).now()
-        answer = await self.simulation.send(method, path, body, key=self.key, headers=headers, **options)
+        answer = await self.simulation.send(
+            method, path, body, key=self.key, headers=headers, **options
+        )
         if repeatable and answer.status < 300:
             self.given.append(Given(path, body, key, answer, sent_at))
         if answer.status >= 400:
@@ -143,12 +152,16 @@ class Place:
             raise Rejected("no answer yet")
         given = self.given[number % len(self.given)]
         headers = {"idempotency-key": given.key}
-        answer = await self.simulation.send("POST", given.path, given.body, key=self.key, headers=headers)
+        answer = await self.simulation.send(
+            "POST", given.path, given.body, key=self.key, headers=headers
+        )
         if calendar.seconds_between(given.at, self.runtime.now()) > SHORTEST_LIFE:
             raise Rejected("too old")
         is_same = (answer.status, answer.body) == (given.answer.status, given.answer.body)
         if answer.status < 500 and answer.status != 429 and not is_same:
-            self.simulation.invariants.violated("idempotency", f"POST {given.path}: {answer.status} {answer.body!r}")
+            self.simulation.invariants.violated(
+                "idempotency", f"POST {given.path}: {answer.status} {answer.body!r}"
+            )
 
 
 class Simulation:
@@ -184,7 +197,9 @@ class Simulation:
         """Return the answer to a request; one that is wrong whatever was asked is a violation."""
         answer = await self.server.send(method, path, body, **options)
         self.trace.update(b"%s %s %d " % (method.encode(), path.encode(), answer.status))
-        self.trace.update(answer.body.replace(self.disk.folder.encode(), b""))  # errors name the file
+        self.trace.update(
+            answer.body.replace(self.disk.folder.encode(), b"")
+        )  # errors name the file
         text = answer.body.decode(errors="replace") if answer.status == 500 else ""
         is_ours = "INTERNAL_ERROR" in text and "is stopping" not in text  # as after a crash
         if is_ours or ("DATABASE_ERROR" in text and not self.invariants.disk_failed):
@@ -195,7 +210,9 @@ class Simulation:
         """A task ended with an exception that no one waits for."""
         error = context.get("exception")
         if error is not None and not isinstance(error, Stalled):
-            self.invariants.violated("internal error", f"{context['message']}: {type(error).__name__}: {error}")
+            self.invariants.violated(
+                "internal error", f"{context['message']}: {type(error).__name__}: {error}"
+            )
 
     async def play(self) -> Outcome:
         number = 0
@@ -212,7 +229,9 @@ class Simulation:
             self.invariants.check_all(self.server)
         await self.server.crash()
         violation = next(iter(self.invariants.broken), None)
-        return Outcome(violation, number, self.trace.hexdigest(), frozenset(self.invariants.reached))
+        return Outcome(
+            violation, number, self.trace.hexdigest(), frozenset(self.invariants.reached)
+        )
 
     async def start(self) -> None:
         await self.server.start()
@@ -225,7 +244,9 @@ class Simulation:
                 await self.act(step)
         except TimeoutError:
             # Receivers that hang may take longer, one delivery after the other.
-            if not any(runtime.outbox.is_under_way for runtime in self.server.engine.runtimes.values()):
+            if not any(
+                runtime.outbox.is_under_way for runtime in self.server.engine.runtimes.values()
+            ):
                 self.invariants.violated("waiting", f"{step} did not end")
         except Stalled:
             pass
@@ -255,7 +276,9 @@ def play(story: Story) -> Outcome:
         disk = stack.enter_context(simulated_disk(story.state))
         time, loop = stack.enter_context(virtual_time())
         stack.enter_context(
-            patch.object(WebhookSender, "exchange", lambda _, *args, **how: network.exchange(*args, **how))
+            patch.object(
+                WebhookSender, "exchange", lambda _, *args, **how: network.exchange(*args, **how)
+            )
         )
         stack.enter_context(patch.object(sandbox, "ReferenceData", lambda: FACTS))
         simulation = Simulation(story, time, disk, network)

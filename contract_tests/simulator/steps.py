@@ -1,4 +1,4 @@
-"""The steps: what clients, buyers, testers, receivers and machines do, drawn from a seed and played from their data."""
+"""Steps of clients, buyers, testers, receivers, machines: drawn from a seed, played from data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,15 @@ from typing import Any, NamedTuple
 from contract_tests.simulator.invariants import dump, is_still
 from contract_tests.simulator.population import NUMBERS, OPERATIONS, SPANS, VARIANTS, drawn
 from contract_tests.simulator.server import MAX_WORLDS
-from contract_tests.simulator.simulation import ACTIONS, KEYS, Place, Rejected, Simulation, Step, Story
+from contract_tests.simulator.simulation import (
+    ACTIONS,
+    KEYS,
+    Place,
+    Rejected,
+    Simulation,
+    Step,
+    Story,
+)
 from contract_tests.simulator.surroundings import BEHAVIOURS, KINDS
 from emulator.engine.runtime import Runtime
 from emulator.resources.faults import Fault
@@ -37,7 +45,7 @@ STEPS: dict[str, Kind] = {}
 
 
 def step(weight: int, **values: Any) -> Callable[[Act], Act]:
-    """Register a step about a world. Each of its data is one of a sequence, or drawn by a function."""
+    """Register a step about a world. Its data are members of a sequence, or drawn by a function."""
     return _register(weight, {"key": WORLDS, **values})
 
 
@@ -54,11 +62,13 @@ def _register(weight: int, values: Mapping[str, Any]) -> Callable[[Act], Act]:
     return register
 
 
-def draw_story(seed: int, steps: int, state: str | None = None, names: Collection[str] = ()) -> Story:
-    """Return the story of a seed; with one kind of state and with some kinds of steps alone, if they are given.
+def draw_story(
+    seed: int, steps: int, state: str | None = None, names: Collection[str] = ()
+) -> Story:
+    """Return a seed's story; with the given kind of state and the given kinds of steps alone.
 
-    Each story has some kinds of steps more often than others, and lacks some: what happens rarely happens often in a
-    few stories.
+    Each story has some kinds of steps more often than others, and lacks some: what happens rarely
+    happens often in a few stories.
     """
     chance = random.Random(seed)
     kind = chance.choices(KINDS, (6, 2, 2))[0]
@@ -66,7 +76,9 @@ def draw_story(seed: int, steps: int, state: str | None = None, names: Collectio
     weights = {name: STEPS[name].weight for name in names} or {
         name: each.weight * chance.choice((0, 1, 1, 3)) for name, each in STEPS.items()
     }
-    return Story(seed, state or kind, settings, tuple(_drawn(chance, weights) for _ in range(steps)))
+    return Story(
+        seed, state or kind, settings, tuple(_drawn(chance, weights) for _ in range(steps))
+    )
 
 
 def _drawn(chance: random.Random, weights: Mapping[str, int]) -> Step:
@@ -89,7 +101,9 @@ def _change(chance: random.Random) -> Step:
 
 async def do(at: Place, name: str, /, **values: Any) -> None:
     number = values.pop("pick", None)
-    requests = OPERATIONS[name].requests(at.pick, next(at.simulation.numbers) if number is None else number, **values)
+    requests = OPERATIONS[name].requests(
+        at.pick, next(at.simulation.numbers) if number is None else number, **values
+    )
     answer = None
     with suppress(StopIteration):
         while True:
@@ -113,7 +127,7 @@ NAMES = ("first", "second")
 
 
 async def open_(at: Place) -> None:
-    """A world begins with a customer who has a method and a subscription, an open invoice, a session and endpoints."""
+    """Begin a world: customer with method and subscription, open invoice, session, endpoints."""
     settings = at.simulation.story.settings
     if settings:
         await at.ask("PATCH", "/_emulator/app", {"settings": settings})
@@ -123,7 +137,15 @@ async def open_(at: Place) -> None:
         await at.post("/v1/webhooks/", {"name": "Shop", "url": url, "events": events})
     await do(at, "customer", phone=0)
     await do(at, "method", pick=0, method=0)
-    await do(at, "subscribe", pick=0, amount=5000, interval="month", trial=0, collection="charge_automatically")
+    await do(
+        at,
+        "subscribe",
+        pick=0,
+        amount=5000,
+        interval="month",
+        trial=0,
+        collection="charge_automatically",
+    )
     await do(at, "invoice", pick=0, lines=0, currency="XAF")
     await do(at, "session", mode="payment", lines=0)
 
@@ -134,12 +156,34 @@ async def deliver_again(at: Place, pick: int) -> None:
     await at.post(f"/v1/webhooks/{delivery.webhook}/deliveries/{delivery.id}/retry/")
 
 
-@step(6, path=("customers", "invoices", "transactions", "payment-intents", "subscriptions", "checkout-sessions"))
+@step(
+    6,
+    path=(
+        "customers",
+        "invoices",
+        "transactions",
+        "payment-intents",
+        "subscriptions",
+        "checkout-sessions",
+    ),
+)
 async def read(at: Place, path: str) -> None:
     await at.get(f"/v1/{path}/", query="page_size=5")
 
 
-@step(4, path=("schedule", "events", "requests", "ledger", "emails", "clock", "webhook_deliveries", "audit"))
+@step(
+    4,
+    path=(
+        "schedule",
+        "events",
+        "requests",
+        "ledger",
+        "emails",
+        "clock",
+        "webhook_deliveries",
+        "audit",
+    ),
+)
 async def look(at: Place, path: str) -> None:
     await at.get(f"/_emulator/{path}")
 
@@ -169,7 +213,11 @@ DAMAGED = (
 )
 
 
-@step(4, path=("customers", "payment-methods", "payment-intents", "invoices", "refunds"), body=range(len(DAMAGED)))
+@step(
+    4,
+    path=("customers", "payment-methods", "payment-intents", "invoices", "refunds"),
+    body=range(len(DAMAGED)),
+)
 async def damaged(at: Place, path: str, body: int) -> None:
     """Damaged input is rejected, and changes nothing."""
     stays = is_still(at.runtime) and not len(at.runtime.world.table(Fault))
@@ -180,12 +228,21 @@ async def damaged(at: Place, path: str, body: int) -> None:
         pass
     else:
         at.simulation.invariants.violated("damaged input", f"{path} accepted {DAMAGED[body]!r}")
-    if units is not None and at.runtime.journal.count != units and not at.simulation.invariants.disk_failed:
+    if (
+        units is not None
+        and at.runtime.journal.count != units
+        and not at.simulation.invariants.disk_failed
+    ):
         at.simulation.invariants.violated("damaged input", f"{DAMAGED[body]!r} changed something")
 
 
 NUMBER = "4242424242424242"
-CARDS = (NUMBER, "".join(f"\\u{ord(digit):04x}" for digit in NUMBER), "4242 4242 4242 4242", "4242-4242-4242-4242")
+CARDS = (
+    NUMBER,
+    "".join(f"\\u{ord(digit):04x}" for digit in NUMBER),
+    "4242 4242 4242 4242",
+    "4242-4242-4242-4242",
+)
 
 
 @step(3, pick=NUMBERS, number=range(len(CARDS)))
@@ -227,7 +284,9 @@ async def receiver(at: Place, pick: int, behaviour: str) -> None:
 @step(2, pick=NUMBERS, status=("disputed", "disputed", "failed", "completed"))
 async def dispute(at: Place, pick: int, status: str) -> None:
     """A deposit is disputed, and the dispute is lost or won (B-56)."""
-    await at.ask("PATCH", f"/_emulator/objects/{at.pick('transaction', pick).id}", {"status": status})
+    await at.ask(
+        "PATCH", f"/_emulator/objects/{at.pick('transaction', pick).id}", {"status": status}
+    )
 
 
 # -- clocks
@@ -238,7 +297,9 @@ async def advance(at: Place, by: str, wait: bool) -> None:
     if at.runtime.clock_state().lag:  # the way to the end of the backlog may be a long one
         await at.post("/_emulator/clock/freeze")
     headers = {} if wait else {"prefer": "respond-async"}
-    answer = await at.simulation.send("POST", "/_emulator/clock/advance", {"by": by}, key=at.key, headers=headers)
+    answer = await at.simulation.send(
+        "POST", "/_emulator/clock/advance", {"by": by}, key=at.key, headers=headers
+    )
     failures = answer.json().get("failures") if answer.status == 200 else None
     if failures:
         at.simulation.invariants.violated("jobs", f"a job failed: {failures}")
@@ -265,7 +326,7 @@ async def sleep(simulation: Simulation, seconds: float) -> None:
 @step(3, name=NAMES)
 async def save(at: Place, name: str) -> None:
     await at.post("/_emulator/snapshots", {"name": name})
-    # A delivery whose outcome a failing disk did not take is attempted once more when the world is restored.
+    # A delivery whose outcome a failing disk lost is attempted once more after a restore.
     if is_still(at.runtime) and not deliveries.under_way(at.runtime.world):
         at.saved[name] = dump(at.runtime)
     else:
@@ -311,7 +372,7 @@ async def undo(at: Place, then: Step) -> None:
 
 
 def _counted(runtime: Runtime) -> int:
-    """Return how many requests a rewind can go back by: another rewind is none of them, also one that was rejected."""
+    """Return the number of requests to rewind; other rewinds, even rejected ones, do not count."""
     return sum(entry.operation != "rewind" for entry in runtime.journal.entries)
 
 
@@ -335,7 +396,9 @@ def _world(tables: Any) -> Any:
 
 
 def _rows(tables: Any, kind: str) -> Any:
-    return [row for name, table in tables.items() if name.endswith(f"/{kind}") for row in table.values()]
+    return [
+        row for name, table in tables.items() if name.endswith(f"/{kind}") for row in table.values()
+    ]
 
 
 @step(2, name=NAMES, damage=list(DAMAGES))
@@ -375,8 +438,9 @@ async def race(at: Place, first: Step, second: Step, apart: int) -> None:
 
 
 TOGETHER = (
-    "act", "advance", "answer", "card", "change", "customer", "damaged", "delete", "freeze", "intent", "invoice",
-    "method", "pay", "read", "refund", "repeat", "reset", "restore", "rewind", "run", "save", "session", "subscribe",
+    "act", "advance", "answer", "card", "change", "customer", "damaged", "delete", "freeze",
+    "intent", "invoice", "method", "pay", "read", "refund", "repeat", "reset", "restore", "rewind",
+    "run", "save", "session", "subscribe",
 )  # fmt: skip
 """Steps that others may do at the same time."""
 
@@ -401,7 +465,7 @@ async def disk_fails(simulation: Simulation, writes: int) -> None:
 
 @event(2)
 async def recover(simulation: Simulation) -> None:
-    """The disk writes again, and the same process goes on: what waited for it is recorded a second later."""
+    """Let the same process write again; its waiting changes are on disk a second later."""
     if simulation.disk.is_failing:
         simulation.disk.repair()
         simulation.invariants.disk_repaired()
@@ -411,7 +475,7 @@ async def recover(simulation: Simulation) -> None:
 
 @event(1)
 async def repair(simulation: Simulation) -> None:
-    """The disk writes again; what was not on its way because of it is taken up by the next start."""
+    """Let the disk write again; the next start takes up the work that was held back."""
     if simulation.disk.is_failing:
         simulation.disk.repair()
         await _restart(simulation)
@@ -463,7 +527,9 @@ async def _restart(simulation: Simulation) -> None:
 async def scan(simulation: Simulation, worlds: int) -> None:
     """Other keys are used; too many worlds are not open for long."""
     for _ in range(worlds):
-        await simulation.send("GET", "/v1/customers/", key=f"sk_test_scan{next(simulation.numbers)}")
+        await simulation.send(
+            "GET", "/v1/customers/", key=f"sk_test_scan{next(simulation.numbers)}"
+        )
     await asyncio.sleep(0.11)
     runtimes = simulation.server.engine.runtimes.values()
     if len(runtimes) > max(MAX_WORLDS, sum(runtime.is_in_use for runtime in runtimes)):

@@ -1,4 +1,4 @@
-"""What surrounds the emulator: time that never waits, a disk that fails, and receivers of webhooks, as the story sets them."""
+"""The story's surroundings: time that never waits, a disk that fails, receivers of webhooks."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ UNIT_SECONDS = 0.002
 """What a unit of work costs, about four times what it costs in fact."""
 
 LONGEST_STRETCH = 0.25
-"""Seconds that one task may work while all others wait; also the last chance to end a task that never would."""
+"""Seconds that a task may work while all wait; also the last chance to end an endless one."""
 
 
 class Stalled(BaseException):
-    """A task held up all others for too long. Not an ``Exception``, so that nothing handles it on the way."""
+    """A task held all others up too long. Not an ``Exception``: nothing handles it on its way."""
 
 
 class VirtualTime:
-    """Seconds since the beginning: work makes them pass, and where all tasks wait, time jumps to the next timer.
+    """Seconds since the start: work makes them pass; if all tasks wait, time jumps to a timer.
 
     ``stalled`` says what was wrong once a task held up all others.
     """
@@ -63,7 +63,7 @@ class VirtualTime:
             raise Stalled(self.stalled)
 
     def pause(self, seconds: float) -> None:
-        """The loop goes round: tasks that are ready get their chance, or the next timer is due after some seconds."""
+        """Let ready tasks run, or the next timer be due after some seconds."""
         self.now += seconds
         self._last_pause = self.now
 
@@ -93,7 +93,9 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         return self._virtual.now
 
-    def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> asyncio.Future[Any]:  # type: ignore[override]  # as its base, but for a type variable
+    def run_in_executor(
+        self, executor: Any, func: Callable[..., Any], *args: Any
+    ) -> asyncio.Future[Any]:  # type: ignore[override]  # as its base, but for a type variable
         future = self.create_future()
 
         def call() -> None:
@@ -115,14 +117,18 @@ def virtual_time() -> Iterator[tuple[VirtualTime, VirtualLoop]]:
     loop = VirtualLoop(clock)
     with ExitStack() as stack:
         stack.callback(loop.close)
-        for name, read in (("time", clock.wall), ("monotonic", clock.read), ("perf_counter", clock.read)):
+        for name, read in (
+            ("time", clock.wall),
+            ("monotonic", clock.read),
+            ("perf_counter", clock.read),
+        ):
             stack.enter_context(patch.object(time, name, read))
         stack.enter_context(patch.object(RealTime, "now", lambda _: clock.wall()))
         stack.enter_context(patch.object(TimeSlice, "_elapsed", staticmethod(clock.read)))
         yield clock, loop
 
 
-# -- the disk: where worlds are stored; it may fail at any write, and a crash loses what was not written
+# -- the disk, which stores worlds: any write may fail, and a crash loses what was not written
 
 
 KINDS = ("memory", "tinydb", "sqlite")
@@ -138,7 +144,8 @@ _connect = sqlite3.connect
 class Disk:
     """One kind of state. In ``fails_in`` writes it fails, until it is repaired; None: not at all.
 
-    ``on_save`` is called when a TinyDB file is about to be written, and what it returns once it was.
+    ``on_save`` is called when a TinyDB file is about to be written, and what it returns once it
+    was.
     """
 
     def __init__(self, kind: str, folder: Path) -> None:
@@ -198,7 +205,8 @@ class Disk:
         return self._connections[-1]
 
     def thread(self, target: Callable[[], None], **_: object) -> _Writer:
-        self._writer = _Writer(self, target.__self__)  # type: ignore[attr-defined]  # a method of the store
+        # a method of the store
+        self._writer = _Writer(self, target.__self__)  # type: ignore[attr-defined]
         return self._writer
 
 
@@ -231,7 +239,7 @@ class _Writer:
 
 @contextmanager
 def simulated_disk(kind: str) -> Iterator[Disk]:
-    """A disk in a folder of its own; while the context lasts, state is stored there, without locks and threads."""
+    """A disk in its own folder: in the context, state goes there, without locks and threads."""
     shared_memory = Path("/dev/shm")  # files in memory, where there is such a folder
     folder = Path(tempfile.mkdtemp(dir=shared_memory if shared_memory.is_dir() else None))
     disk = Disk(kind, folder)
@@ -252,7 +260,14 @@ def simulated_disk(kind: str) -> Iterator[Disk]:
 # -- the network: webhook receivers that succeed, fail, answer late, lie or call back
 
 
-STATUSES = {"succeeds": 200, "accepts": 202, "fails": 503, "rejects": 404, "answers late": 200, "calls back": 200}
+STATUSES = {
+    "succeeds": 200,
+    "accepts": 202,
+    "fails": 503,
+    "rejects": 404,
+    "answers late": 200,
+    "calls back": 200,
+}
 BEHAVIOURS = (*STATUSES, "hangs", "is down")
 
 WAY = 0.003
@@ -263,14 +278,14 @@ ANSWER_TIME = 1.0
 """Seconds that receivers have to answer."""
 
 MOST_CALLS = 200
-"""Times that receivers call back in one story. What they cause is delivered to them again: it might never end."""
+"""The most calls back in a story. Their effects are delivered again: it might never end."""
 
 
 class Network:
     """Stands in the place of the HTTP client that sends webhooks.
 
-    ``received`` are the ids of the deliveries that were answered 200; ``call_back`` is what a receiver does that calls
-    the emulator while it handles a delivery.
+    ``received`` are the ids of the deliveries that were answered 200; ``call_back`` is what a
+    receiver does that calls the emulator while it handles a delivery.
     """
 
     def __init__(self) -> None:
@@ -279,8 +294,10 @@ class Network:
         self.call_back: Callable[[str], Awaitable[object]]
         self._calls = 0
 
-    async def exchange(self, url: str, headers: dict[str, str], body: Any, **others: Any) -> tuple[int, str]:
-        """As :meth:`WebhookSender.exchange` does; requests of the same moment need not wait for each other here."""
+    async def exchange(
+        self, url: str, headers: dict[str, str], body: Any, **others: Any
+    ) -> tuple[int, str]:
+        """Send as :meth:`WebhookSender.exchange`; simultaneous requests do not wait in line."""
         behaviour = self.behaviours.get(url, "succeeds")
         await asyncio.sleep(LATE if behaviour == "answers late" else WAY)
         if behaviour == "hangs":

@@ -1,4 +1,4 @@
-"""The simulator: a seed decides everything, no invariant is broken, and a subscription lives as its model does."""
+"""The simulator: a seed decides all, no invariant breaks, subscriptions live as their model."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from emulator.testing import LocalServer
 from emulator.web import service_app
 
 SEEDS = range(100, 116)
-"""Seeds that each run of the tests plays; ``python -m contract_tests.simulator stories --minutes 5`` plays new ones."""
+"""Seeds of every test run; ``python -m contract_tests.simulator stories --minutes 5``: new ones."""
 
 
 @pytest.mark.parametrize("state", KINDS)
@@ -70,26 +70,39 @@ WALKED = {("subscription", "paused", "trialing")}
 
 
 def test_stories_break_no_invariant_and_make_every_transition() -> None:
-    """What no story reaches, no invariant says anything of. Beside them are shrunk ones that ended in a violation before
-    the emulator was fixed.
+    """A state without a story has no test. Beside them are shrunk stories of fixed violations.
 
-    ``python -m contract_tests.simulator stories --seed SEED --steps 80`` plays and shrinks one that fails.
+    ``python -m contract_tests.simulator stories --seed SEED --steps 80`` plays and shrinks one that
+    fails.
     """
-    stories = {file.stem: search.read(file) for file in Path(__file__).with_name("stories").glob("*.json")}
+    stories = {
+        file.stem: search.read(file) for file in Path(__file__).with_name("stories").glob("*.json")
+    }
     stories |= {f"seed {seed}": draw_story(seed, 80) for seed in SEEDS}
     for seed, variant in EVENTFUL.items():
-        stories[f"eventful {seed}"] = draw_story(seed, 250, "memory", EVENTS)._replace(settings=VARIANTS[variant])
+        stories[f"eventful {seed}"] = draw_story(seed, 250, "memory", EVENTS)._replace(
+            settings=VARIANTS[variant]
+        )
     outcomes = {name: play(story) for name, story in stories.items()}
-    assert {name: outcome.violation for name, outcome in outcomes.items() if outcome.violation} == {}
-    every = {(kind.kind, *step) for kind, steps in LEGAL.items() for step in steps if step[0] != step[1]}
-    assert every - WALKED - frozenset().union(*(outcome.reached for outcome in outcomes.values())) == set()
+    assert {
+        name: outcome.violation for name, outcome in outcomes.items() if outcome.violation
+    } == {}
+    every = {
+        (kind.kind, *step) for kind, steps in LEGAL.items() for step in steps if step[0] != step[1]
+    }
+    assert (
+        every - WALKED - frozenset().union(*(outcome.reached for outcome in outcomes.values()))
+        == set()
+    )
 
 
 def test_walks_and_the_model_do_not_differ(tmp_path: Path) -> None:
-    """On each kind of state. A walk that never came to a transition would say nothing of it: all are reached."""
+    """On each kind of state. All transitions are reached: an unwalked one would prove nothing."""
     reached: Counter[Transition] = Counter()
     found: list[str] = []
-    for number, place in enumerate(("memory", f"tinydb:{tmp_path}/worlds.json", f"sqlite:{tmp_path}/worlds.db")):
+    for number, place in enumerate(
+        ("memory", f"tinydb:{tmp_path}/worlds.json", f"sqlite:{tmp_path}/worlds.db")
+    ):
         server = LocalServer(state=place)
         found += [each for seed in range(number, 24, 3) for each in walk(server, seed, 20, reached)]
         server.stop()
@@ -151,7 +164,9 @@ def _only_digits(text: bytes) -> bytes:
     return re.sub(rb"(\d[ -]?){12,15}(?=\d{4})", b"****", text)
 
 
-def _stored_later(persistence: WorldPersistence, world: World, unit: UnitOfWork, head: WorldHeader) -> None:
+def _stored_later(
+    persistence: WorldPersistence, world: World, unit: UnitOfWork, head: WorldHeader
+) -> None:
     persistence.write(world, unit.changes, head)
 
 
@@ -161,29 +176,31 @@ ERRORS = ("internal error", "money", "jobs")
 DEFECTS = (
     Defect("due jobs run without a pause", UnitRunner, "run_slice", _at_once, ("waiting",),
            ("subscribe", "run", "sleep", "read"), seed=8),
-    Defect("rewinds do not wait for each other", History, "rewind", _unlocked, ("internal error", "rewind"),
-           ("race", "customer"), seed=11),
-    Defect("worlds are never given up", Engine, "_make_room", _nothing_async, ("memory",), ("scan", "read", "pay"), seed=1),
-    Defect("card numbers are only searched as digits", journal, "redact", _only_digits, ("secrets",),
-           ("card", "method", "read")),
+    Defect("rewinds do not wait for each other", History, "rewind", _unlocked,
+           ("internal error", "rewind"), ("race", "customer"), seed=11),
+    Defect("worlds are never given up", Engine, "_make_room", _nothing_async, ("memory",),
+           ("scan", "read", "pay"), seed=1),
+    Defect("card numbers are only searched as digits", journal, "redact", _only_digits,
+           ("secrets",), ("card", "method", "read")),
     Defect("imports are not validated", worlds, "validate", _nothing, ERRORS,
            ("save", "import", "customer", "advance")),
-    Defect("what is not stored is not said", TinyDBStore, "unsaved", lambda store: None, ("restart",),
-           ("disk_fails", "stop", "customer", "sleep"), "tinydb"),
+    Defect("what is not stored is not said", TinyDBStore, "unsaved", lambda store: None,
+           ("restart",), ("disk_fails", "stop", "customer", "sleep"), "tinydb"),
     Defect("voiding cancels no payment", payment_intents, "cancel_current", _nothing, ERRORS,
            ("pay", "act", "advance", "invoice"), seed=68),
-    Defect("answers are not repeated", service_app, "lookup", _nothing, ("idempotency", "internal error"),
-           ("repeat", "customer", "intent")),
+    Defect("answers are not repeated", service_app, "lookup", _nothing,
+           ("idempotency", "internal error"), ("repeat", "customer", "intent")),
     Defect("deliveries are not taken up again", Outbox, "resume", _nothing, ("deliveries",),
            ("rewind", "customer", "receiver", "settle", "restore", "save")),
-    Defect("what is not stored is not undone", WorldPersistence, "add", _stored_later, ("restart", "internal error"),
-           ("disk_fails", "crash", "customer", "invoice", "repair"), "sqlite"),
+    Defect("what is not stored is not undone", WorldPersistence, "add", _stored_later,
+           ("restart", "internal error"), ("disk_fails", "crash", "customer", "invoice", "repair"),
+           "sqlite"),
 )
 # fmt: on
 
 
 def test_each_seeded_defect_is_found_and_shrunk(tmp_path: Path) -> None:
-    """The file of the shrunk story breaks the same invariant in the same way, and nothing once the defect is gone."""
+    """A shrunk story's file breaks the same invariant alike, and nothing without the defect."""
     for defect in DEFECTS:
         with defect.seeded():
             outcome = play(defect.story)

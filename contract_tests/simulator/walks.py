@@ -1,4 +1,4 @@
-"""Random walks: the same happens to a subscription of the emulator and to the model, and after each step both agree."""
+"""Random walks of a subscription, in the emulator and in the model, which agree after each step."""
 
 from __future__ import annotations
 
@@ -19,7 +19,12 @@ from emulator.testing import Emulator, LocalServer, RequestRefused
 Transition = tuple[str, str]
 
 START = datetime(2026, 1, 31, 10, tzinfo=UTC)
-NUMBERS = {"works": "+24177000010", "fails": "+24177000001", "slow": "+24177000006", "silent": "+24177000003"}
+NUMBERS = {
+    "works": "+24177000010",
+    "fails": "+24177000001",
+    "slow": "+24177000006",
+    "silent": "+24177000003",
+}
 PHONES: dict[str, str | None] = {**NUMBERS, "gone": None}
 """A number for each of the model's phones (B-54)."""
 CHECKED = {**CARD, "number": "4000 0000 0000 3220", "exp_year": 2099}
@@ -34,15 +39,23 @@ ACTIONS = {
     "collect_by_charge": ("PATCH", "", {"collection_method": "charge_automatically"}),
     "move": ("PATCH", "", None),
 }
-"""Requests about the subscription; ``cancel_later`` is sent as a POST where that differs (past due, B-47)."""
+"""Requests about the subscription; ``cancel_later`` is a POST where it differs (past due, B-47)."""
 NOT_MODELED = BEYOND | {"customer.created"}
-"""Types of events that say nothing of the life of a subscription, or that the specification does not have."""
+"""Types of events without a word on a subscription's life, or not in the specification."""
 OF_REFUNDS = {"refund.succeeded", "refund.failed"}
-"""Events that are compared among themselves: at one instant with others their order says nothing."""
+"""Events that are compared among themselves: at one instant with others their order says nothing.
+"""
 INVOICE_ACTIONS = ("pay", "pay_on_page", "abandon", "void")
 STATUSES = ("active", "past_due", "unpaid", "paused", "canceled", "expired")
-FIELDS = [*(("current_period_end", days) for days in (-100, -1, 2, 40)), ("ends_at", -1), ("ends_at", 30)]
-DIRECTLY = (*(f"put {status}" for status in STATUSES), *(f"put {field} {days}" for field, days in FIELDS))
+FIELDS = [
+    *(("current_period_end", days) for days in (-100, -1, 2, 40)),
+    ("ends_at", -1),
+    ("ends_at", 30),
+]
+DIRECTLY = (
+    *(f"put {status}" for status in STATUSES),
+    *(f"put {field} {days}" for field, days in FIELDS),
+)
 """What a tester sets: see :meth:`Life.put`."""
 CHOICES = [*ACTIONS, *PHONES, *INVOICE_ACTIONS, *DIRECTLY, *deposits.ACTIONS]
 DISPUTED = {"dispute": "disputed", "win": "completed", "lose": "failed"}
@@ -64,7 +77,11 @@ def walk(server: LocalServer, seed: int, steps: int, reached: Counter[Transition
             done.append(step(emulator, life, customer, path, chance, reached))
             wanted, found = life.view(), view(emulator, path, customer)
             if wanted != found:
-                wrong = [f"{name}: {wanted[name]} not {found[name]}" for name in wanted if wanted[name] != found[name]]
+                wrong = [
+                    f"{name}: {wanted[name]} not {found[name]}"
+                    for name in wanted
+                    if wanted[name] != found[name]
+                ]
                 yield "\n  ".join([f"walk {seed}", *done, *wrong])
                 break
         reached.update(life.walked)
@@ -74,24 +91,39 @@ def begin(emulator: Emulator, chance: random.Random) -> tuple[Life, str, str]:
     tax = chance.choice([0, 0, 18])
     every_period = chance.random() < 0.4
     assumptions = {"past_due_periods": "charged" if every_period else "skipped"}
-    emulator.api.patch("/_emulator/app", {"settings": {"tax_rate": tax, "assumptions": assumptions}})
+    emulator.api.patch(
+        "/_emulator/app", {"settings": {"tax_rate": tax, "assumptions": assumptions}}
+    )
     trial = chance.choice([0, 0, 1, 3, 10, 45])
-    interval, count = chance.choice(["day", "week", "month", "month", "year"]), chance.choice([1, 1, 2, 3])
+    interval, count = (
+        chance.choice(["day", "week", "month", "month", "year"]),
+        chance.choice([1, 1, 2, 3]),
+    )
     ends_at = START + timedelta(days=chance.choice([10, 28, 90])) if chance.random() < 0.2 else None
-    cancels, phone = chance.random() < 0.1, chance.choice(["fails", "slow", "silent", "works", "works"])
+    cancels, phone = (
+        chance.random() < 0.1,
+        chance.choice(["fails", "slow", "silent", "works", "works"]),
+    )
     contact = {"email": "a@example.com", "name": "Awa", "phone": PHONES[phone]}
     customer = emulator.api.post("/v1/customers/", contact)["id"]
     every = {"interval": interval, "interval_count": count}
     body = {"customer": customer, "unit_amount": 701, **every, "cancel_at_period_end": cancels}
     body |= {"trial_period_days": trial, **({"ends_at": text(ends_at)} if ends_at else {})}
     made = emulator.api.post("/v1/subscriptions/", body)
-    emulator.api.post("/v1/subscription-plans/", {"name": "Moved", "amount": MOVED, "currency": "XAF", **every})
+    emulator.api.post(
+        "/v1/subscription-plans/", {"name": "Moved", "amount": MOVED, "currency": "XAF", **every}
+    )
     life = Life(START, 701, interval, count, tax, trial, ends_at, phone, cancels, every_period)
     return life, customer, f"/v1/subscriptions/{made['id']}/"
 
 
 def step(
-    emulator: Emulator, life: Life, customer: str, path: str, chance: random.Random, reached: Counter[Transition]
+    emulator: Emulator,
+    life: Life,
+    customer: str,
+    path: str,
+    chance: random.Random,
+    reached: Counter[Transition],
 ) -> str:
     sought = seek(life, chance, reached)
     if sought is None and life.money.deposits and DISPUTES - reached.keys() - life.walked:
@@ -117,7 +149,7 @@ def step(
 
 
 def seek(life: Life, chance: random.Random, reached: Counter[Transition]) -> str | None:
-    """Return an action with which the model makes a transition that no walk has made yet; None where there is none."""
+    """Return an action for a transition of the model that no walk has made yet, or None."""
     for action in chance.sample(CHOICES, len(CHOICES)):
         tried = copy.deepcopy(life)
         with suppress(NotAllowed):
@@ -132,7 +164,8 @@ WEEK = timedelta(days=7)
 
 
 def planned(money: Money, now: datetime, done: set[Transition], moves: int) -> str | None:
-    """Return the first of so many moves with the last deposit that make a new transition; None where there are none.
+    """Return the first of so many moves with the last deposit that make a new transition; None
+    where there are none.
 
     A move is an action, or ``wait`` for the refunds under way. Fewer moves are better.
     """
@@ -177,7 +210,11 @@ def send(emulator: Emulator, life: Life, action: str, customer: str, path: str) 
             emulator.api.post("/v1/refunds/", {"transaction": id, **amount})
     elif action in DIRECTLY:
         name, _, days = action.removeprefix("put ").partition(" ")
-        fields = {name: text(life.now + timedelta(days=int(days), hours=7))} if days else {"status": name}
+        fields = (
+            {name: text(life.now + timedelta(days=int(days), hours=7))}
+            if days
+            else {"status": name}
+        )
         emulator.api.patch(f"/_emulator/objects/{path.split('/')[-2]}", fields)
     else:
         method, end, body = ACTIONS[action]
@@ -196,16 +233,23 @@ def view(emulator: Emulator, path: str, customer: str) -> dict[str, Any]:
         "status": now["status"],
         "period": (now["current_period_start"], now["current_period_end"]),
         "canceled_at": now["canceled_at"],
-        "terms": (now["cancel_at_period_end"], now["collection_method"] == "send_invoice", now["unit_amount"]),
+        "terms": (
+            now["cancel_at_period_end"],
+            now["collection_method"] == "send_invoice",
+            now["unit_amount"],
+        ),
         "invoices": [
-            (each["status"], each["total"], each["created_at"], each["transaction"] is not None) for each in invoices
+            (each["status"], each["total"], each["created_at"], each["transaction"] is not None)
+            for each in invoices
         ],
         "events": [
             (each["type"], each["created_at"], shown(each))
             for each in events
             if each["type"] not in NOT_MODELED | OF_REFUNDS
         ],
-        "of refunds": [(each["type"], each["created_at"]) for each in events if each["type"] in OF_REFUNDS],
+        "of refunds": [
+            (each["type"], each["created_at"]) for each in events if each["type"] in OF_REFUNDS
+        ],
         **money(emulator, customer),
     }
 

@@ -1,7 +1,7 @@
-"""What the objects of a world must say of each other, whatever has happened: sums, and everything once.
+"""The truths of a world's objects about each other, after any history: sums, all only once.
 
-The rules read rows by their kind: of a snapshot that was exported, or of a world in this process. They compute nothing as
-the product does.
+The rules read rows by their kind: of a snapshot that was exported, or of a world in this process.
+They compute nothing as the product does.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ ARRIVED = ("completed", "refunded", "disputed")
 
 
 class Rows:
-    """The rows of a world by kind, each kind oldest first; ``assumptions`` are those of its settings."""
+    """A world's rows by kind, oldest first; ``assumptions`` are those of its settings."""
 
-    def __init__(self, kinds: Mapping[str, Iterable[Any]], now: str, assumptions: Mapping[str, str]) -> None:
+    def __init__(
+        self, kinds: Mapping[str, Iterable[Any]], now: str, assumptions: Mapping[str, str]
+    ) -> None:
         self._kinds = {kind: list(rows) for kind, rows in kinds.items()}
         self.now, self.assumptions = now, assumptions
 
@@ -35,7 +37,9 @@ class Rows:
 
 def exported(snapshot: Mapping[str, Any]) -> Rows:
     (head,) = snapshot["worlds"].values()
-    kinds = {name.rpartition("/")[2]: table.values() for name, table in snapshot.items() if "/" in name}
+    kinds = {
+        name.rpartition("/")[2]: table.values() for name, table in snapshot.items() if "/" in name
+    }
     (settings,) = kinds["settings"]
     return Rows(kinds, head["now"], settings["assumptions"])
 
@@ -76,7 +80,12 @@ def intents(rows: Rows) -> Iterator[str]:
         "canceled": ("failed", "canceled"),
     }
     for each in rows.all("payment_intent"):
-        id, status, held, received = each["id"], each["status"], each["amount_capturable"], each["amount_received"]
+        id, status, held, received = (
+            each["id"],
+            each["status"],
+            each["amount_capturable"],
+            each["amount_received"],
+        )
         if held + received > each["amount"] or (received > 0, held > 0) != (
             status == "succeeded",
             status == "requires_capture",
@@ -91,7 +100,11 @@ def refunds(rows: Rows) -> Iterator[str]:
     """No more goes back than came, and each refund that succeeded has its transaction."""
     amounts = {each["id"]: each["amount"] for each in rows.all("transaction")}
     for transaction, own in rows.by("refund", "transaction").items():
-        taken = sum(each["amount"] for each in own if each["status"] not in ("failed", "cancelled", "expired"))
+        taken = sum(
+            each["amount"]
+            for each in own
+            if each["status"] not in ("failed", "cancelled", "expired")
+        )
         if taken > amounts[transaction]:
             yield f"{transaction}: refunds of {taken}, and its amount is {amounts[transaction]}"
     returned = Counter(each["amount"] for each in rows.all("transaction", type="refund"))
@@ -101,7 +114,7 @@ def refunds(rows: Rows) -> Iterator[str]:
 
 
 def lost(rows: Rows) -> set[str]:
-    """Return the ids of the deposits whose money had arrived and was taken back by a dispute (B-56)."""
+    """Return the ids of the deposits whose money a dispute took back after it arrived (B-56)."""
     succeeded = {each["id"] for each in rows.all("payment_intent", status="succeeded")}
     failed = rows.all("transaction", type="deposit", status="failed")
     return {each["id"] for each in failed if each["payment_intent"] in succeeded}
@@ -112,8 +125,13 @@ def buyers(rows: Rows) -> Iterator[str]:
     refunds, gone = rows.by("refund", "transaction"), lost(rows)
     ending = {job["about"] for job in rows.all("job", name="refund.lose_dispute")}
     for each in rows.all("transaction", type="deposit"):
-        id, paid = each["id"], each["amount"] if each["status"] in ARRIVED or each["id"] in gone else 0
-        returned = sum(refund["amount"] for refund in refunds[id] if refund["status"] == "succeeded")
+        id, paid = (
+            each["id"],
+            each["amount"] if each["status"] in ARRIVED or each["id"] in gone else 0,
+        )
+        returned = sum(
+            refund["amount"] for refund in refunds[id] if refund["status"] == "succeeded"
+        )
         disputed = each["amount"] - each["amount_refunded"] if id in gone else 0
         if returned + disputed > paid:
             yield f"{id}: {returned} returned and {disputed} lost of {paid} paid"
@@ -123,7 +141,9 @@ def buyers(rows: Rows) -> Iterator[str]:
 
 
 def bounds(rows: Rows) -> Iterator[str]:
-    """A discount is at most the subtotal, a link is used as often as it may be, and one method is the default."""
+    """A discount is at most the subtotal, a link is used as often as it may be, and one method is
+    the default.
+    """
     for each in rows.all("invoice"):
         if not 0 <= each["discount_amount"] <= each["subtotal"]:
             yield f"{each['id']}: a discount of {each['discount_amount']} on {each['subtotal']}"
@@ -146,13 +166,16 @@ def instants(rows: Rows) -> Iterator[str]:
 
 
 def deposits(rows: Rows) -> Iterator[str]:
-    """Each payment has one transaction, with its fee and its refunds; each completed transaction has one receipt."""
+    """A payment has one transaction with fee and refunds; a completed one has one receipt."""
     refunds = rows.by("refund", "transaction", status="succeeded")
     receipts = rows.by("receipt", "transaction")
     made = rows.by("transaction", "payment_intent", type="deposit")
     for intent in rows.all("payment_intent", status="succeeded"):
         if [paid_in(each) for each in made[intent["id"]]] != [intent["amount_received"]]:
-            yield f"{intent['id']} received {intent['amount_received']}, and has {len(made[intent['id']])} transactions"
+            yield (
+                f"{intent['id']} received {intent['amount_received']}, and has"
+                f" {len(made[intent['id']])} transactions"
+            )
     for each in rows.all("transaction", type="deposit"):
         id, amount = each["id"], each["amount"]
         returned = sum(refund["amount"] for refund in refunds[id])
@@ -164,12 +187,14 @@ def deposits(rows: Rows) -> Iterator[str]:
             yield f"{id}: refunded {each['amount_refunded']}, and the refunds are {returned}"
         if (each["status"] == "refunded") != (returned == amount):
             yield f"{id}: {each['status']} with {returned} of {amount} refunded"
-        if each["status"] == "completed" and [receipt["amount"] for receipt in receipts[id]] != [amount]:
+        if each["status"] == "completed" and [receipt["amount"] for receipt in receipts[id]] != [
+            amount
+        ]:
             yield f"{id} has {len(receipts[id])} receipts"
 
 
 def paid_in(deposit: Any) -> int:
-    """Return what the buyer paid: the amount but for that by which a tester set it higher (B-89)."""
+    """Return what the buyer paid: the amount less the sum that a tester added to it (B-89)."""
     return int(deposit["amount"] - deposit.get("set_directly", 0))
 
 
@@ -185,7 +210,10 @@ def customers(rows: Rows) -> Iterator[str]:
         number = len(arrived) + sum(each["id"] in gone for each in own[customer["id"]])
         expected = sum(each["amount"] - each["amount_refunded"] for each in counted), number
         if (customer["total_spent"], customer["transactions_count"]) != expected:
-            yield f"{customer['id']}: spent {customer['total_spent']}, and its transactions are {expected}"
+            yield (
+                f"{customer['id']}: spent {customer['total_spent']}, and its transactions are"
+                f" {expected}"
+            )
 
 
 def invoices(rows: Rows) -> Iterator[str]:
@@ -199,15 +227,24 @@ def invoices(rows: Rows) -> Iterator[str]:
         id, subtotal = each["id"], sum(line["amount"] for line in each["line_items"])
         if len(paying[id]) > 1:
             yield f"{id}: paid {len(paying[id])} times"
-        if each["subtotal"] != subtotal or each["total"] != subtotal - each["discount_amount"] + each["tax_amount"]:
+        if (
+            each["subtotal"] != subtotal
+            or each["total"] != subtotal - each["discount_amount"] + each["tax_amount"]
+        ):
             yield f"{id}: total {each['total']} of lines of {subtotal}"
         if each["amount_paid"] + each["amount_remaining"] != each["total"]:
-            yield f"{id}: {each['amount_paid']} paid and {each['amount_remaining']} remaining of {each['total']}"
+            yield (
+                f"{id}: {each['amount_paid']} paid and {each['amount_remaining']} remaining of"
+                f" {each['total']}"
+            )
         for intent in paying[id]:
             settled = transactions[intent["transaction"]]["status"] in ARRIVED
             if rows.assumptions.get("payment_received") == "transaction" and not settled:
                 continue
-            shown = each.get("payment_intent", intent["id"]), each.get("transaction", intent["transaction"])
+            shown = (
+                each.get("payment_intent", intent["id"]),
+                each.get("transaction", intent["transaction"]),
+            )
             if (each["status"], each["amount_paid"]) != ("paid", intent["amount_received"]):
                 yield f"{id}: {each['status']} with {each['amount_paid']} paid by {intent['id']}"
             if shown != (intent["id"], intent["transaction"]):
@@ -228,7 +265,7 @@ def sessions(rows: Rows) -> Iterator[str]:
 
 
 def subscriptions(rows: Rows) -> Iterator[str]:
-    """A subscription owes something when it is past due, and each of its periods ends once, in the future."""
+    """A past due subscription owes money; its periods end once, in the future."""
     owing = {each["subscription"] for each in rows.all("invoice", status="open")}
     planned = rows.by("job", "about", name="subscription.renew")
     for each in rows.all("subscription"):
@@ -236,7 +273,10 @@ def subscriptions(rows: Rows) -> Iterator[str]:
             yield f"{each['id']}: past due, and nothing is owed"
         due = [job["due"] for job in planned[each["id"]]]
         if len(due) > 1 or (each["status"] == "active" and due != [each["current_period_end"]]):
-            yield f"{each['id']}: its period ends at {each['current_period_end']}, and renewals are due at {due}"
+            yield (
+                f"{each['id']}: its period ends at {each['current_period_end']}, and renewals are"
+                f" due at {due}"
+            )
 
 
 def events(rows: Rows) -> Iterator[str]:
@@ -244,7 +284,10 @@ def events(rows: Rows) -> Iterator[str]:
     for kind in ("customer", "subscription"):
         for row in rows.all(kind):
             if counts[f"{kind}.created", row["id"]] != 1:
-                yield f"{kind}.created of {row['id']} was emitted {counts[f'{kind}.created', row['id']]} times"
+                yield (
+                    f"{kind}.created of {row['id']} was emitted"
+                    f" {counts[f'{kind}.created', row['id']]} times"
+                )
 
 
 def jobs(rows: Rows) -> Iterator[str]:
@@ -254,7 +297,8 @@ def jobs(rows: Rows) -> Iterator[str]:
 def ledger(rows: Rows, books: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
     """The books of each currency add up, and say of each side what the transactions say.
 
-    Of what did not arrive, or was lost by a dispute, the part that was refunded had come in and has gone out.
+    Of what did not arrive, or was lost by a dispute, the part that was refunded had come in and has
+    gone out.
     """
     expected: dict[tuple[str, str], int] = defaultdict(int)
     for each in rows.all("transaction"):

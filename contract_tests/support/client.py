@@ -12,7 +12,7 @@ from contract_tests.support.contract import Contract
 from contract_tests.surfaces.coverage.watch import WATCH
 
 NO_AUTHORITIES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-"""Trusts no certificate, for clients that speak plain HTTP: reading the authorities for each took half of the suite."""
+"""Trusts no certificate, for plain HTTP: reading the authorities took half of the suite's time."""
 
 
 def http_client(**options: Any) -> httpx.Client:
@@ -20,25 +20,39 @@ def http_client(**options: Any) -> httpx.Client:
 
 
 class Client:
-    """Calls one document's operations; an answer the document does not allow fails the test at once."""
+    """Calls a document's operations; a response that it forbids fails the test at once."""
 
     def __init__(
-        self, url: str, contract: Contract, key: str | None, transport: httpx.BaseTransport | None = None
+        self,
+        url: str,
+        contract: Contract,
+        key: str | None,
+        transport: httpx.BaseTransport | None = None,
     ) -> None:
         self.contract = contract
         headers = {"Authorization": f"Bearer {key}"} if key else {}
-        self.http = http_client(base_url=url + contract.base_path, headers=headers, transport=transport)
+        self.http = http_client(
+            base_url=url + contract.base_path, headers=headers, transport=transport
+        )
 
     def request(self, method: str, path: str, **options: Any) -> httpx.Response:
         response = self.http.request(method, path, **options)
         faults = self.contract.faults(
-            method, response.request.url.path, response.status_code, response.headers, response.content
+            method,
+            response.request.url.path,
+            response.status_code,
+            response.headers,
+            response.content,
         )
         # An error that a header asks for is about an example, not about the request.
         if "emulator-answer" not in response.request.headers:
-            faults += self.contract.misnamed(method, response.request.url.path, response.status_code, response.content)
+            faults += self.contract.misnamed(
+                method, response.request.url.path, response.status_code, response.content
+            )
         WATCH.judged.add(response.headers.get("request-id", ""))
-        assert not faults, f"{method} {path} -> {response.status_code} breaks the document: {faults}"
+        assert not faults, (
+            f"{method} {path} -> {response.status_code} breaks the document: {faults}"
+        )
         return response
 
     def get(self, path: str, **query: Any) -> Any:
@@ -54,7 +68,7 @@ class Client:
         return self._ok(self.request("DELETE", path))
 
     def rejected(self, method: str, path: str, status: int, code: str, **options: Any) -> Any:
-        """Return the JSON of a request that is rejected with this status and code, in the documented shape."""
+        """Return the JSON of a rejection, with this status and code, in the documented shape."""
         response = self.request(method, path, **options)
         body = response.json()
         error = body.get("error", body)
@@ -75,5 +89,7 @@ class Client:
 
     @staticmethod
     def _ok(response: httpx.Response) -> Any:
-        assert response.is_success, f"{response.request.method} {response.request.url}: {response.text}"
+        assert response.is_success, (
+            f"{response.request.method} {response.request.url}: {response.text}"
+        )
         return response.json() if response.content else None

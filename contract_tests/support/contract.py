@@ -1,4 +1,4 @@
-"""The contract: says of any answer whether the document allows it, by the tests' own means and not by the server's.
+"""The contract: judges responses by the document, with the tests' means and not the server's.
 
 It is stricter than the document: an object that declares its properties may have no others.
 """
@@ -33,16 +33,18 @@ INPUT_ERRORS = {400, 409, 422}
 """Statuses of answers that name what is wrong with a request."""
 
 NAMING_THEIR_OBJECT = {
-    id for id, codes in fixture("document-exceptions")["of_operation"].items() if "INVALID_FIELD" in codes
+    id
+    for id, codes in fixture("document-exceptions")["of_operation"].items()
+    if "INVALID_FIELD" in codes
 }
-"""Actions that name a field of their object, because of which it is not ready for them (B-65, B-66)."""
+"""Actions whose error names the object's field that makes it unready (B-65, B-66)."""
 
 ROUTING_ANSWERS = {404, 405}
 """Statuses that the stack gives where there is no operation."""
 
 
 class Answer(NamedTuple):
-    """What the document says of an answer: the headers that it must have, and the schema of each type of content."""
+    """The document's demands on a response: its headers, and a schema for each content type."""
 
     headers: tuple[str, ...]
     content: dict[str, Pointer]
@@ -72,7 +74,9 @@ class Contract:
         fitting = [operation for operation in own if _fits(operation.path.split("/"), segments)]
         return min(fitting, key=lambda operation: operation.path.count("{"), default=None)
 
-    def faults(self, method: str, path: str, status: int, headers: Mapping[str, str], body: bytes) -> list[str]:
+    def faults(
+        self, method: str, path: str, status: int, headers: Mapping[str, str], body: bytes
+    ) -> list[str]:
         found = [] if headers.get("request-id", "").startswith("req_") else ["no Request-Id header"]
         operation = self.operation(method, path)
         if operation is None:
@@ -90,14 +94,21 @@ class Contract:
         if documented is None:
             return None
         pointer, node = resolved(self.document, Part((*place, str(status)), documented))
-        headers = {name: resolved(self.document, Part((), each)).node for name, each in node.get("headers", {}).items()}
+        headers = {
+            name: resolved(self.document, Part((), each)).node
+            for name, each in node.get("headers", {}).items()
+        }
         required = tuple(name for name, header in headers.items() if header.get("required"))
-        return Answer(required, {media: (*pointer, "content", media, "schema") for media in node.get("content", ())})
+        return Answer(
+            required,
+            {media: (*pointer, "content", media, "schema") for media in node.get("content", ())},
+        )
 
     def misnamed(self, method: str, path: str, status: int, body: bytes) -> list[str]:
         """Return the names in an error that its operation does not take.
 
-        Those are left alone that it calls unknown or fixed, and names of headers, which every operation takes.
+        Those are left alone that it calls unknown or fixed, and names of headers, which every
+        operation takes.
         """
         operation = self.operation(method, path)
         if operation is None or status not in INPUT_ERRORS:
@@ -115,18 +126,27 @@ class Contract:
         ]
 
     def _takes(self, operation: Operation, name: str) -> bool:
-        if operation.node.get("operationId") in NAMING_THEIR_OBJECT and name in ("customer", "due_date"):
+        if operation.node.get("operationId") in NAMING_THEIR_OBJECT and name in (
+            "customer",
+            "due_date",
+        ):
             return True
         if name in {each["name"] for each in parameters(self.document, operation)}:
             return True
-        schema = request_schema(self.document, operation) if "requestBody" in operation.node else None
+        schema = (
+            request_schema(self.document, operation) if "requestBody" in operation.node else None
+        )
         return schema is not None and self._has(schema, name.split("."))
 
     def _has(self, schema: Part, names: list[str]) -> bool:
         schema = resolved(self.document, schema)
         first, *others = names
         if first.isdigit():
-            part = Part((*schema.pointer, "items"), schema.node["items"]) if "items" in schema.node else None
+            part = (
+                Part((*schema.pointer, "items"), schema.node["items"])
+                if "items" in schema.node
+                else None
+            )
         else:
             part = properties(self.document, schema).get(first)
         if part is None:
@@ -153,7 +173,9 @@ class Contract:
     def _body(self, schema: Pointer, body: bytes) -> list[str]:
         value = json.loads(body)
         return (
-            self.judge.faults(schema, value) + self.strict.faults(schema, value) + list(self.undeclared(schema, value))
+            self.judge.faults(schema, value)
+            + self.strict.faults(schema, value)
+            + list(self.undeclared(schema, value))
         )
 
     def undeclared(self, schema: Pointer, value: Any, path: str = "$") -> Iterator[str]:
@@ -171,21 +193,25 @@ class Contract:
                     yield from self.undeclared(fields[name], each, f"{path}.{name}")
 
     def _find_shape(self, schema: Pointer) -> tuple[dict[str, Pointer], Pointer]:
-        """Return where the fields of an object are declared, none if it is open, and the entries of a list."""
+        """Return the places of an object's fields, none if it is open, and of a list's entries."""
         pointer, node = part = resolved(self.document, Part(schema, at(self.document, schema)))
         fields = {} if _is_open(node) else properties(self.document, part)
-        return {name: each.pointer for name, each in fields.items()}, (*pointer, "items") if "items" in node else ()
+        return {name: each.pointer for name, each in fields.items()}, (
+            *pointer,
+            "items",
+        ) if "items" in node else ()
 
 
 @cache
 def contract(name: str) -> Contract:
-    """Return the contract of a document, one for the whole process: it compiles each schema once."""
+    """Return a document's contract, one for the whole process: it compiles each schema once."""
     return Contract(name)
 
 
 def _fits(template: list[str], segments: list[str]) -> bool:
     return len(template) == len(segments) and all(
-        part.startswith("{") or part == segment for part, segment in zip(template, segments, strict=True)
+        part.startswith("{") or part == segment
+        for part, segment in zip(template, segments, strict=True)
     )
 
 

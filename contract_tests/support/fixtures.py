@@ -19,15 +19,18 @@ from contract_tests.surfaces.coverage.watch import WATCH
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """In a long run the slow validator judges every answer, so that the quick one's verdicts are held against it."""
+    """In a long run let the slow validator judge every response, to check the quick one."""
     Judge.enough = not config.option.long
 
 
 @pytest.fixture(autouse=True)
 def _every_answer(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Every answer of every server in this process is one the documents allow, whatever client asked for it."""
+    """The documents allow every response of all servers in this process, to any client."""
     yield
-    assert list(WATCH.faults(judges=request.node.get_closest_marker("breaks_the_document") is None)) == []
+    assert (
+        list(WATCH.faults(judges=request.node.get_closest_marker("breaks_the_document") is None))
+        == []
+    )
 
 
 @pytest.fixture(scope="session")
@@ -63,7 +66,7 @@ def live(sandbox: Sandbox) -> Iterator[Sandbox]:
 
 @pytest.fixture
 def unanswered(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
-    """Nobody answers look-ups of ``*.unanswered.example`` before the event is set; then they are 127.0.0.1."""
+    """No look-up of ``*.unanswered.example`` ends before the event is set; then: 127.0.0.1."""
     system, answer = socket.getaddrinfo, threading.Event()
 
     def look_up(host: Any, *arguments: Any, **options: Any) -> Any:
@@ -98,7 +101,7 @@ def impatient(world_name: str, impatient_server: RunningServer) -> Iterator[Sand
 
 @pytest.fixture
 def receiver(request: pytest.FixtureRequest, service_contract: Contract) -> Iterator[Receiver]:
-    """A webhook receiver; every payload it got is one the document allows, unless breaking it is the test's point."""
+    """A webhook receiver; the documents allow all its payloads, unless a test is about breaches."""
     receiver = Receiver()
     yield receiver
     receiver.close()

@@ -1,4 +1,4 @@
-"""A page as a program reads it: its text, its links, what has a ``data-testid``, the fields of its forms."""
+"""A page for a program: text, links, elements with ``data-testid``, and the forms' fields."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ Attributes = dict[str, str | None]
 
 
 class Page(HTMLParser):
-    """What an answer shows. ``elements`` are the attributes of those with a ``data-testid``, by that.
+    """A response's page. ``elements``: attributes by ``data-testid``, where there is one.
 
-    ``strange`` is what a strict policy forbids: scripts and styles within elements, and links that are scripts. Style
-    sheets in the page are for its ``Content-Security-Policy`` to judge, in a browser.
+    ``strange`` is what a strict policy forbids: scripts and styles within elements, and links that
+    are scripts. Style sheets in the page are for its ``Content-Security-Policy`` to judge, in a
+    browser.
     """
 
     def __init__(self, answer: httpx.Response) -> None:
@@ -53,7 +54,11 @@ class Page(HTMLParser):
             self.language = known.get("lang")
         if tag == "a" and known.get("href"):
             self.links.append(str(known["href"]))
-        if tag == "input" and known.get("name") and (known.get("type") != "radio" or "checked" in known):
+        if (
+            tag == "input"
+            and known.get("name")
+            and (known.get("type") != "radio" or "checked" in known)
+        ):
             self.fields[str(known["name"])] = known.get("value") or ""
 
     def handle_endtag(self, tag: str) -> None:
@@ -82,7 +87,9 @@ class Page(HTMLParser):
 
     @property
     def state(self) -> str:
-        return next(name.removeprefix("page-") for name in self.elements if name.startswith("page-"))
+        return next(
+            name.removeprefix("page-") for name in self.elements if name.startswith("page-")
+        )
 
 
 def _together(parts: list[str]) -> str:

@@ -1,6 +1,7 @@
-"""A PostgreSQL server of the tests' own: in a temporary folder, on a free port of loopback, gone afterwards.
+"""A PostgreSQL server of the tests: in a temporary folder, on a free loopback port, gone later.
 
-It is Debian's (``apt-get install postgresql``), run by an unprivileged user, for it does not run as root.
+It is Debian's (``apt-get install postgresql``), run by an unprivileged user, for it does not run as
+root.
 """
 
 from __future__ import annotations
@@ -40,8 +41,22 @@ def running(*, sync: bool = False) -> Iterator[str]:
     shutil.chown(folder, user)
     try:
         port = free_port()
-        _run(user, folder, "initdb", "-D", str(folder / "data"), "-U", "emulator", "-A", "trust", "--no-sync")
-        options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync={'on' if sync else 'off'}"
+        _run(
+            user,
+            folder,
+            "initdb",
+            "-D",
+            str(folder / "data"),
+            "-U",
+            "emulator",
+            "-A",
+            "trust",
+            "--no-sync",
+        )
+        options = (
+            f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c"
+            f" fsync={'on' if sync else 'off'}"
+        )
         control = ("pg_ctl", "-D", str(folder / "data"), "-w", "-s", "-l", str(folder / "log"))
         _run(user, folder, *control, "-o", options, "start")
         try:
@@ -52,13 +67,27 @@ def running(*, sync: bool = False) -> Iterator[str]:
         shutil.rmtree(folder)
 
 
-SESSIONS = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'payments-emulator'"
+SESSIONS = (
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name ="
+    " 'payments-emulator'"
+)
 
 
 def restart(url: str, mode: str = "fast") -> None:
-    """End a server and start it again; with ``immediate`` it ends at once, with all that was not written."""
+    """Restart a server; with ``immediate`` it ends at once and leaves data unwritten."""
     data = _data(url)
-    control = ("pg_ctl", "-D", str(data), "-w", "-s", "-l", str(data.parent / "log"), "-m", mode, "restart")
+    control = (
+        "pg_ctl",
+        "-D",
+        str(data),
+        "-w",
+        "-s",
+        "-l",
+        str(data.parent / "log"),
+        "-m",
+        mode,
+        "restart",
+    )
     _run(data.parent.owner(), data.parent, *control)
 
 
@@ -66,7 +95,9 @@ def restart(url: str, mode: str = "fast") -> None:
 def frozen(url: str) -> Iterator[None]:
     """All processes of a server stand still while the context lasts."""
     server = int((_data(url) / "postmaster.pid").read_text().split()[0])
-    listed = subprocess.run(["pgrep", "-P", str(server)], capture_output=True, text=True, check=True, timeout=60).stdout
+    listed = subprocess.run(
+        ["pgrep", "-P", str(server)], capture_output=True, text=True, check=True, timeout=60
+    ).stdout
     processes = [server, *map(int, listed.split())]
     try:
         for process in processes:
@@ -83,13 +114,19 @@ def frozen(url: str) -> Iterator[None]:
 def read_only(url: str) -> Iterator[None]:
     """New sessions can only read while the context lasts, and there are no others."""
     name = sql.Identifier(url.rpartition("/")[2].partition("?")[0])
-    with psycopg.connect(url, autocommit=True, options="-c default_transaction_read_only=off") as connection:
-        connection.execute(sql.SQL("ALTER DATABASE {} SET default_transaction_read_only = on").format(name))
+    with psycopg.connect(
+        url, autocommit=True, options="-c default_transaction_read_only=off"
+    ) as connection:
+        connection.execute(
+            sql.SQL("ALTER DATABASE {} SET default_transaction_read_only = on").format(name)
+        )
         connection.execute(SESSIONS)
         try:
             yield
         finally:
-            connection.execute(sql.SQL("ALTER DATABASE {} RESET default_transaction_read_only").format(name))
+            connection.execute(
+                sql.SQL("ALTER DATABASE {} RESET default_transaction_read_only").format(name)
+            )
 
 
 def _data(url: str) -> Path:
@@ -105,6 +142,8 @@ def _run(user: str, folder: Path, name: str, *arguments: str) -> None:
     command = [str(place / name), *arguments]
     # Into a file: a server that was started would hold a pipe open.
     with tempfile.TemporaryFile() as output:
-        done = subprocess.run(command, user=owner, cwd=folder, stdout=output, stderr=output, check=False, timeout=60)
+        done = subprocess.run(
+            command, user=owner, cwd=folder, stdout=output, stderr=output, check=False, timeout=60
+        )
         output.seek(0)
         assert done.returncode == 0, output.read().decode()

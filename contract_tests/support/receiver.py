@@ -1,4 +1,4 @@
-"""A webhook receiver: a real HTTP server that stores the raw bytes it gets and answers as arranged."""
+"""A webhook receiver: a real HTTP server that stores raw bytes and responds as arranged."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class Received:
         return bool(self.event["type"] == "webhook.ping")
 
     def signed_with(self, secret: str) -> bool:
-        """Return whether ``Service-Signature`` is the HMAC-SHA256 of the raw body under this secret (Delivery rule 1)."""
+        """Return whether ``Service-Signature`` is the raw body's HMAC-SHA256 (Delivery rule 1)."""
         expected = hmac.new(secret.encode(), self.body, hashlib.sha256).hexdigest()
         return hmac.compare_digest(expected, self.headers.get("service-signature", ""))
 
 
 @dataclass(frozen=True)
 class Reply:
-    """How one request is answered: ``held`` not before the receiver is released, ``cut`` not at all."""
+    """A request's response: ``held`` until the receiver's release, ``cut`` off, or given."""
 
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -51,8 +51,9 @@ class Reply:
 class Receiver:
     """Listens on a free loopback port, with TLS where a context is given.
 
-    ``statuses`` are given one after the other, then always 200. ``reply`` may be replaced to answer otherwise, and
-    ``react`` to do something with each request before it is answered, such as calling back.
+    ``statuses`` are given one after the other, then always 200. ``reply`` may be replaced to answer
+    otherwise, and ``react`` to do something with each request before it is answered, such as
+    calling back.
     """
 
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
@@ -63,7 +64,9 @@ class Receiver:
         self._released = threading.Event()
         self._server = HttpReceiver(self._answer)
         if tls:
-            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
+            self._server.socket = tls.wrap_socket(
+                self._server.socket, server_side=True, do_handshake_on_connect=False
+            )
         self.port = self._server.server_port
         self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}/hook"
         self._server.start()

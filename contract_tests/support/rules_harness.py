@@ -1,4 +1,4 @@
-"""A world without a server: the rules alone, for tests of very many units of work, or of what no request arranges."""
+"""The rules without a server, for very many units of work, or scenes beyond any request."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ from emulator.resources.registry import OPERATIONS, REGISTRY
 FACTS = ReferenceData()
 
 DEFAULTS: dict[str, dict[str, Any]] = {
-    "createSubscription": {"collection_method": "charge_automatically", "cancel_at_period_end": False},
+    "createSubscription": {
+        "collection_method": "charge_automatically",
+        "cancel_at_period_end": False,
+    },
     "createProduct": {
         "name": "Basket",
         "unit_amount": 1500,
@@ -33,7 +36,12 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "active": True,
         "images": [],
     },
-    "createSubscriptionPlan": {"name": "Basic", "amount": 5000, "currency": "XAF", "interval_count": 1},
+    "createSubscriptionPlan": {
+        "name": "Basic",
+        "amount": 5000,
+        "currency": "XAF",
+        "interval_count": 1,
+    },
     "cancelSubscription": {"cancel_at_period_end": False},
     "finalizeInvoice": {"auto_send": False},
 }
@@ -79,14 +87,18 @@ class RulesHarness:
 
     def job(self, name: str, about: str) -> None:
         with self.world.unit_of_work():
-            self.world.registry.jobs[name](self.world, Job(id="job_0", name=name, due=START, sequence=0, about=about))
+            self.world.registry.jobs[name](
+                self.world, Job(id="job_0", name=name, due=START, sequence=0, about=about)
+            )
 
     @contextmanager
     def expect(self, *types: str) -> Iterator[None]:
         """What happens inside causes just these events: neither one less nor one more."""
         before = len(self.world.table(Event))
         yield
-        compare_events(Counter(event.type for event in list(self.world.table(Event))[before:]), types)
+        compare_events(
+            Counter(event.type for event in list(self.world.table(Event))[before:]), types
+        )
 
     # -- what there is
 
@@ -101,17 +113,26 @@ class RulesHarness:
         return list(self.world.table(FailedJob))
 
     def everything(self) -> dict[str, dict[str, Record]]:
-        return {kind: {record.id: record for record in self.world.table(kind)} for kind in self.world.kinds}
+        return {
+            kind: {record.id: record for record in self.world.table(kind)}
+            for kind in self.world.kinds
+        }
 
     # -- what no request on its own can arrange
 
     def subscribe(self, phone: str | None = "+24177000000", **fields: Any) -> Subscription:
-        """Return a new customer's subscription, monthly at 5000 XAF unless a plan or another price is given."""
+        """Return a new customer's subscription; default: monthly, 5000 XAF."""
         number = len(self.world.table(Customer))
-        contact = {"email": f"buyer{number}@example.com", "name": "Awa Diop", **({"phone": phone} if phone else {})}
+        contact = {
+            "email": f"buyer{number}@example.com",
+            "name": "Awa Diop",
+            **({"phone": phone} if phone else {}),
+        }
         customer = self.do("createCustomer", **contact)
         terms = {} if "plan" in fields else {"unit_amount": 5000, "interval": "month"}
-        made: Subscription = self.do("createSubscription", customer=customer.id, **{**terms, **fields})
+        made: Subscription = self.do(
+            "createSubscription", customer=customer.id, **{**terms, **fields}
+        )
         return made
 
     def open_invoice(self, subscription: Subscription) -> Invoice:

@@ -1,8 +1,9 @@
-"""How the suite is run: in parallel by itself, without its long tests where nothing is named, and ended on a signal.
+"""The suite's run: parallel by itself, without long tests unless named, ended on a signal.
 
-``pytest`` alone is everything that is not marked ``long``, on every core. A run that names files, folders or a marker has
-all that it names, in one process unless it has ``-n``. Tests that need a program or a package which this machine does not have
-are left out of each run. At its end a run says what it has left out.
+``pytest`` alone is everything that is not marked ``long``, on every core. A run that names files,
+folders or a marker has all that it names, in one process unless it has ``-n``. Tests that need a
+program or a package which this machine does not have are left out of each run. At its end a run
+says what it has left out.
 """
 
 from __future__ import annotations
@@ -54,9 +55,12 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
         and whole(config)
         and not (worker or options.usepdb or options.collectonly)
     ):
-        # One more than there are cores: a fifth of the time a test waits for a clock or for another process.
+        # One more than there are cores: a fifth of the time a test waits for a clock or for another
+        # process.
         options.numprocesses = 1 + (
-            len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+            len(os.sched_getaffinity(0))
+            if hasattr(os, "sched_getaffinity")
+            else os.cpu_count() or 1
         )
         options.dist = "worksteal"
 
@@ -68,7 +72,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is marked ``long``, unless it is asked for, and what needs a program that is missing."""
+    """Leave out ``long`` tests unless asked for, and those that need a missing program."""
     with_long = config.option.long or not whole(config)
     reasons = {item: _why_left_out(item, with_long) for item in items}
     items[:] = [item for item, reason in reasons.items() if not reason]
@@ -104,7 +108,9 @@ def pytest_testnodedown(node: Any) -> None:
     node.config.stash[LEFT_OUT] = getattr(node, "workeroutput", {}).get("left_out", {})
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
     for reason, number in sorted(config.stash.get(LEFT_OUT, {}).items()):
         terminalreporter.write_line(f"left out: {number} tests {reason}")
 
@@ -131,10 +137,13 @@ def _send(process: int, number: int) -> None:
 
 
 def _children(process: int | str = "self", *, every: bool = False) -> list[int]:
-    """Return the processes that this one started, and with ``every`` those that they did; none but on Linux."""
+    """Return this process's children (``every``: and theirs); none except on Linux."""
     started = [
         int(each)
         for thread in Path("/proc", str(process), "task").glob("*/children")
         for each in thread.read_text("ascii").split()
     ]
-    return [*started, *(below for each in started if every for below in _children(each, every=True))]
+    return [
+        *started,
+        *(below for each in started if every for below in _children(each, every=True)),
+    ]

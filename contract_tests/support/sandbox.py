@@ -27,7 +27,13 @@ FAILED = ("payment_intent.failed", "subscription.payment_failed")
 FAILING_PHONE = "+24177000001"
 """A mobile money number without funds (B-54)."""
 
-CARD = {"type": "bank_card", "number": "4242 4242 4242 4242", "exp_month": 12, "exp_year": 2030, "cvc": "123"}
+CARD = {
+    "type": "bank_card",
+    "number": "4242 4242 4242 4242",
+    "exp_month": 12,
+    "exp_year": 2030,
+    "cvc": "123",
+}
 """A card that pays (B-54)."""
 
 START = "2026-01-01T00:00:00.000Z"
@@ -38,9 +44,10 @@ BEYOND = EVENTS.keys() - specification.EVENT_TYPES
 
 
 def compare_events(happened: Counter[str], expected: Sequence[str]) -> None:
-    """Raise unless just these events happened; one beyond the specification counts only where it is expected.
+    """Raise unless just these events came; one beyond the specification counts only if expected.
 
-    So does an invoice that falls overdue. Whether that of a charge is paid the tests of invoices and the simulator see.
+    So does an invoice that falls overdue. Whether that of a charge is paid the tests of invoices
+    and the simulator see.
     """
     ignored = {*BEYOND, "invoice.payment_overdue"} - set(expected)
     ignored |= {"invoice.paid"} if "transaction.succeeded" in expected else set()
@@ -70,7 +77,7 @@ class RunningServer:
 
     @contextmanager
     def world(self, name: str) -> Iterator[Sandbox]:
-        """A fresh world of this name, thrown away at the end: a thousand worlds would slow the last ones down."""
+        """Yield a new world of this name, discarded after: a thousand would slow the last ones."""
         sandbox = Sandbox(self.url, f"sk_test_{name}")
         try:
             yield sandbox
@@ -89,7 +96,7 @@ class RunningServer:
 
 
 class Sandbox:
-    """One world: the service and the control API, each checked against its document, and scenarios of events."""
+    """One world: service and control API, checked against their documents, and event scenarios."""
 
     def __init__(self, url: str, key: str) -> None:
         self.url = url
@@ -105,7 +112,7 @@ class Sandbox:
         return answer
 
     def settle(self) -> Any:
-        """Wait until every delivery and email under way has its outcome on record; a frozen clock stays."""
+        """Wait for the recorded outcomes of deliveries and emails; a frozen clock stays."""
         return self.advance("0s")
 
     def advance_to(self, instant: str) -> Any:
@@ -129,18 +136,24 @@ class Sandbox:
     def customer(self, **fields: Any) -> Any:
         """Return a customer; with a mobile money method when a phone is given."""
         number = self.api.get("/customers/")["pagination"]["count"]
-        return self.api.post("/customers/", {"email": f"buyer{number}@example.com", "name": "Awa Diop", **fields})
+        return self.api.post(
+            "/customers/", {"email": f"buyer{number}@example.com", "name": "Awa Diop", **fields}
+        )
 
     def plan(self, **fields: Any) -> Any:
         defaults = {"name": "Basic", "amount": 5000, "currency": "XAF", "interval": "month"}
         return self.api.post("/subscription-plans/", {**defaults, **fields})
 
     def product(self, **fields: Any) -> Any:
-        return self.api.post("/products/", {"name": "Basket", "unit_amount": 2000, "currency": "XAF", **fields})
+        return self.api.post(
+            "/products/", {"name": "Basket", "unit_amount": 2000, "currency": "XAF", **fields}
+        )
 
     def endpoint(self, url: str, *events: str, **fields: Any) -> Any:
         """Return a webhook endpoint, with its secret; of all events unless some are named."""
-        return self.api.post("/webhooks/", {"name": "Shop", "url": url, "events": list(events) or ["*"], **fields})
+        return self.api.post(
+            "/webhooks/", {"name": "Shop", "url": url, "events": list(events) or ["*"], **fields}
+        )
 
     def deliveries(self, endpoint: Any, **filters: Any) -> list[Any]:
         """Return the deliveries to an endpoint, oldest first, once all have an outcome."""
@@ -149,7 +162,7 @@ class Sandbox:
         return list(self.api.pages(path, ordering="created_at", page_size=100, **filters))
 
     def subscribe(self, phone: str | None = "+24177000000", **fields: Any) -> Any:
-        """Return a new customer's subscription, to a monthly plan unless a plan or a price is given."""
+        """Return a new customer's subscription; default: a monthly plan."""
         customer = self.customer(**({"phone": phone} if phone else {}))
         terms = {} if "plan" in fields or "unit_amount" in fields else {"plan": self.plan()["id"]}
         return self.api.post("/subscriptions/", {"customer": customer["id"], **terms, **fields})
@@ -172,7 +185,7 @@ class Sandbox:
         return self.control.post(f"{path_of(thing)}/answer", {"result": result, **fields})
 
     def draft(self, customer: Any = None, **fields: Any) -> Any:
-        """Return the draft of an invoice of one basket, 5000 XAF, for a customer or for a new one."""
+        """Return a draft invoice of one basket, 5000 XAF; default: for a new customer."""
         lines = [{"description": "Basket", "unit_amount": 5000}]
         body = {"customer": (customer or self.customer())["id"], "line_items": lines, **fields}
         return self.api.post("/invoices/", body)
@@ -185,28 +198,40 @@ class Sandbox:
     def invoices(self, *fields: str) -> list[Any]:
         """Return every invoice, oldest first: one field of each, or several as a tuple."""
         every = list(self.api.pages("/invoices/", page_size=100))[::-1]
-        return [invoice[fields[0]] if len(fields) == 1 else tuple(map(invoice.get, fields)) for invoice in every]
+        return [
+            invoice[fields[0]] if len(fields) == 1 else tuple(map(invoice.get, fields))
+            for invoice in every
+        ]
 
     def method(self, customer: Any = None, type: str = "bank_card", **fields: Any) -> Any:
         """Return a customer's stored method; a card that succeeds unless something else is said."""
         own = {**(CARD if type == "bank_card" else {"type": type}), **fields}
-        return self.api.post("/payment-methods/", {"customer": (customer or self.customer())["id"], **own})
+        return self.api.post(
+            "/payment-methods/", {"customer": (customer or self.customer())["id"], **own}
+        )
 
     def intent(self, method: Any = None, **fields: Any) -> Any:
         """Return a payment intent of 5000 XAF, not confirmed, on a method if there is one."""
         chosen = {"payment_method": method["id"]} if method else {}
-        return self.api.post("/payment-intents/", {"amount": 5000, "currency": "XAF", **chosen, **fields})
+        return self.api.post(
+            "/payment-intents/", {"amount": 5000, "currency": "XAF", **chosen, **fields}
+        )
 
     def pay(self, method: Any = None, **fields: Any) -> Any:
-        """Return a payment intent, confirmed; by a card that succeeds unless another method is given."""
+        """Return a confirmed payment intent; default: by a card that succeeds."""
         intent = self.intent(method or self.method(), **fields)
         return self.act(intent, "confirm")
 
     def session_body(self, **fields: Any) -> dict[str, Any]:
-        """What a checkout session of two baskets, 30000 XAF, is made of; ``...`` leaves a field out."""
+        """Return a body for a session of two baskets, 30000 XAF; ``...`` leaves a field out."""
         line = {"description": "Raphia basket", "unit_amount": 15000, "quantity": 2}
         return _given(
-            {"success_url": "https://shop.example.com/thanks", "currency": "XAF", "line_items": [line]}, fields
+            {
+                "success_url": "https://shop.example.com/thanks",
+                "currency": "XAF",
+                "line_items": [line],
+            },
+            fields,
         )
 
     def session(self, **fields: Any) -> Any:
@@ -220,13 +245,17 @@ class Sandbox:
         return self.api.post("/payment-links/", self.link_body(**fields))
 
     def buy(self, what: Any, method: Any = None, **fields: Any) -> Any:
-        """Pay a session, a link or an invoice as its buyer would; by a phone that pays unless a method is given."""
+        """Pay a session, link or invoice as its buyer; default: by a phone that pays."""
         method = method or {"type": "mobile_money", "phone": "+24177123456"}
         return self.control.post(f"{path_of(what)}/pay", {"method": method, **fields})
 
-    def buy_rejected(self, what: Any, code: str = "INVALID_STATUS_TRANSITION", **fields: Any) -> Any:
+    def buy_rejected(
+        self, what: Any, code: str = "INVALID_STATUS_TRANSITION", **fields: Any
+    ) -> Any:
         """Return the error of what is not paid so, by a card that pays."""
-        return self.control.rejected("POST", f"{path_of(what)}/pay", 422, code, json={"method": CARD, **fields})
+        return self.control.rejected(
+            "POST", f"{path_of(what)}/pay", 422, code, json={"method": CARD, **fields}
+        )
 
     def deposit(self, method: Any = None, **fields: Any) -> Any:
         """Return the transaction of such a payment."""
@@ -245,5 +274,5 @@ class Sandbox:
 
 
 def _given(defaults: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
-    """Return the defaults with some fields in their place; those that are ``...`` are not given at all."""
+    """Return the defaults with some fields replaced; those that are ``...`` are left out."""
     return {name: value for name, value in {**defaults, **fields}.items() if value is not ...}

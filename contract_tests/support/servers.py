@@ -1,4 +1,4 @@
-"""One way to start a server in a process of its own: to be killed, frozen and started again, and to be measured."""
+"""The way to start a server process: to be killed, frozen and started again, and measured."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from contract_tests import ROOT
 SERVE = ("-m", "emulator.cli.main", "serve")
 
 CLIENT = httpx.Client(trust_env=False, timeout=60, limits=httpx.Limits(max_keepalive_connections=0))
-"""For those who ask again and again: to make a client takes as much time as a start of the server has to spare."""
+"""For repeated requests: a new client takes as long as a server's start has to spare."""
 
 
 def free_port() -> int:
@@ -29,7 +29,7 @@ def free_port() -> int:
 
 
 class ServerProcess:
-    """``serve`` with these options, on a port that stays the same; what it prints goes to a file, or nowhere."""
+    """``serve`` with these options, on a constant port; its output goes to a file or nowhere."""
 
     def __init__(
         self,
@@ -50,9 +50,13 @@ class ServerProcess:
     def start(self) -> Self:
         began = time.perf_counter()
         with (self.log or Path("/dev/null")).open("ab") as log:
-            self._process = subprocess.Popen(self._command, cwd=ROOT, env=self._environment, stdout=log, stderr=log)
+            self._process = subprocess.Popen(
+                self._command, cwd=ROOT, env=self._environment, stdout=log, stderr=log
+            )
         while not self._answers():
-            assert self.process.poll() is None, self.log.read_text()[-2000:] if self.log else "the server has ended"
+            assert self.process.poll() is None, (
+                self.log.read_text()[-2000:] if self.log else "the server has ended"
+            )
             assert time.perf_counter() - began < 60, "the server did not start"
             time.sleep(0.005)
         self.start_ms = (time.perf_counter() - began) * 1000
@@ -103,7 +107,7 @@ class ServerProcess:
     # -- what it costs (Linux)
 
     def memory(self, field: str = "VmRSS") -> int:
-        """Return its resident bytes now; ``VmHWM`` is the most there were since they were last forgotten."""
+        """Return its resident bytes; ``VmHWM``: the most since they were last forgotten."""
         found = re.search(rf"{field}:\s+(\d+) kB", Path(f"/proc/{self.id}/status").read_text())
         assert found
         return int(found[1]) * 1024
@@ -115,11 +119,11 @@ class ServerProcess:
         return len(list(Path(f"/proc/{self.id}/fd").iterdir()))
 
     def processor_seconds(self) -> float:
-        """Return the seconds of a core that its threads have used, in user mode and in the kernel."""
+        """Return its threads' seconds of a core, in user mode and in the kernel."""
         return sum(times[0] for times in self._times())
 
     def starved(self) -> float:
-        """Return the seconds for which its main thread had work but no processor; 0 where that is not known."""
+        """Return the main thread's seconds with work but no processor; 0 if unknown."""
         return next((times[1] for times in self._times()), 0.0)
 
     def _times(self) -> Iterator[tuple[float, float]]:

@@ -1,4 +1,4 @@
-"""The example shops by language or framework: how each is built, tested, swept and served, and what it needs for that."""
+"""The example shops by language or framework: their build, tests, sweep, serving, and needs."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ EXAMPLES = ROOT / "docs/examples"
 class ExampleShop(NamedTuple):
     """Commands run in the shop's folder; ``{built}`` is the folder that ``build`` fills.
 
-    ``passed`` is in the output of its tests. ``checks`` are the formatter and the linter of its language. ``day`` is a
-    story that goes on where it was killed, of a shop that does so, too.
+    ``passed`` is in the output of its tests. ``checks`` are the formatter and the linter of its
+    language. ``day`` is a story that goes on where it was killed, of a shop that does so, too.
     """
 
     language: str
@@ -82,7 +82,7 @@ SHOPS = {
 
 @cache
 def built(shop: ExampleShop) -> Path:
-    """Return the folder of what was built of a shop. Raises ``CalledProcessError`` where that fails."""
+    """Return the folder of a built shop. Raises ``CalledProcessError`` if the build fails."""
     folder = Path(tempfile.mkdtemp(prefix=f"{shop.language}-shop-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     build = [word.replace("{built}", str(folder)) for word in shop.build]

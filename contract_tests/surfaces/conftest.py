@@ -1,4 +1,4 @@
-"""What several surfaces ask for: the server that the helpers of tests start, with worlds of their own."""
+"""Several surfaces' needs: the server that test helpers start, with worlds of their own."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""A day at a shop that runs as a server, to be tried with every fault: ``python story.py SHOWS COMMAND``, for ``test app``.
+"""A day at a shop that runs as a server, for ``test app``: ``python story.py SHOWS COMMAND``.
 
-COMMAND serves the shop on the port in PORT, or in its word ``{port}``; SHOWS is the path of an order without its id.
-With ``--restart`` the shop and the day are killed as well: then both go on where they were.
+COMMAND serves the shop on the port in PORT, or in its word ``{port}``; SHOWS is the path of an
+order without its id. With ``--restart`` the shop and the day are killed as well: then both go on
+where they were.
 """
 
 import json
@@ -31,12 +32,15 @@ class PingReceiver(BaseHTTPRequestHandler):
 def endpoint(payments, file):
     """Return port and secret of the webhook endpoint, which is made once, whatever happens."""
     if not file.exists():
-        # Not a free port of the system's choice, which another program may get while the shop is dead.
+        # Not a free port of the system's choice, which another program may get while the shop is
+        # dead.
         with HTTPServer(("127.0.0.1", 20000 + os.getpid() % 10000), PingReceiver) as receiver:
             Thread(target=receiver.handle_request).start()
             events = ["checkout.session.completed", "payment_intent.failed"]
             url = f"http://127.0.0.1:{receiver.server_port}/webhooks"
-            made = payments.api.post("/v1/webhooks/", {"name": "Shop", "url": url, "events": events})
+            made = payments.api.post(
+                "/v1/webhooks/", {"name": "Shop", "url": url, "events": events}
+            )
         file.write_text(json.dumps([receiver.server_port, made["secret"]]))
     return json.loads(file.read_text())
 

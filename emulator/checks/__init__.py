@@ -1,1 +1,1 @@
-"""Checks of somebody's code or server: an application, its tests, its webhook receiver, a document, a service."""
+"""Checks of an application, its tests, its webhook receiver, a document or a service."""

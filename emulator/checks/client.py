@@ -1,4 +1,4 @@
-"""The report of ``test client``: which of the service's usage rules a client broke, from the audits of its worlds."""
+"""The report of ``test client``: the usage rules that a client broke, from its worlds' audits."""
 
 from __future__ import annotations
 
@@ -20,10 +20,19 @@ def report(audits: Sequence[Any]) -> Report:
     findings = [finding for each in audits for finding in each["findings"]]
     # An audit names a cause before its consequence.
     found = [*dict.fromkeys(finding["rule"] for finding in findings)]
-    broken = sorted(findings, key=lambda it: (SEVERITIES.index(it["severity"]), found.index(it["rule"])))
-    kept = {rule["rule"]: rule for each in audits for rule in each["kept"] if rule["rule"] not in found}
+    broken = sorted(
+        findings, key=lambda it: (SEVERITIES.index(it["severity"]), found.index(it["rule"]))
+    )
+    kept = {
+        rule["rule"]: rule for each in audits for rule in each["kept"] if rule["rule"] not in found
+    }
     known = {*found, *kept}
-    untried = {rule["rule"]: rule for each in audits for rule in each["untried"] if rule["rule"] not in known}
+    untried = {
+        rule["rule"]: rule
+        for each in audits
+        for rule in each["untried"]
+        if rule["rule"] not in known
+    }
     requests = sum(each["request_count"] for each in audits)
     numbers = [sum(each["severity"] == severity for each in broken) for severity in SEVERITIES]
     counts = f"{counted(numbers[0], 'error')}, {counted(numbers[1], 'warning')}, {numbers[2]} info"
@@ -38,7 +47,12 @@ def report(audits: Sequence[Any]) -> Report:
             for title, names in (("Followed", kept), ("Not exercised", untried))
             if names
         ],
-        facts={"request_count": requests, "broken": broken, "kept": [*kept.values()], "untried": [*untried.values()]},
+        facts={
+            "request_count": requests,
+            "broken": broken,
+            "kept": [*kept.values()],
+            "untried": [*untried.values()],
+        },
     )
 
 
@@ -48,4 +62,10 @@ def _finding(found: Any) -> Finding:
     app = f"App {found['app']}: " if "app" in found else ""
     where = f"{app}{found['count']} x: {' '.join(shown)}{f' and {more} more' if more else ''}"
     fix = f"{found['advice']} ({found['section']})"
-    return Finding(found["rule"], f"{found['title']} ({found['rule']})", [where], fix, severity=found["severity"])
+    return Finding(
+        found["rule"],
+        f"{found['title']} ({found['rule']})",
+        [where],
+        fix,
+        severity=found["severity"],
+    )

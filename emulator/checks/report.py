@@ -1,7 +1,7 @@
-"""The report of every examination: what was found, the worst first, as text, JSON, JUnit XML or a page.
+"""The report of every examination: its findings, the worst first, as text, JSON, JUnit XML or page.
 
-An examination makes a :class:`Report` of what it found; how that is shown is decided here alone, and of the page in
-``ui/reports``.
+An examination makes a :class:`Report` of what it found; how that is shown is decided here alone,
+and of the page in ``ui/reports``.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ COLOURS = {"error": "red", "warning": "yellow", "info": "blue"}
 
 
 class Finding(NamedTuple):
-    """Something that is wrong. ``name`` is that of what was tried, ``title`` says in a sentence what is wrong.
+    """Something wrong. ``name`` is the tried thing's, ``title`` is a sentence on the problem.
 
-    ``details`` are the lines that show it, ``fix`` says what to do, ``again`` is the command that tries it again.
+    ``details`` are the lines that show it, ``fix`` says what to do, ``again`` is the command that
+    tries it again.
     """
 
     name: str
@@ -43,8 +44,9 @@ class Finding(NamedTuple):
 class Report(NamedTuple):
     """What an examination found. ``headline`` is the verdict, in one line.
 
-    ``failure`` is why nothing could be tried, ``right`` names what was tried and is right, ``notes`` come after the
-    findings, ``unseen`` before them: it says what nobody looked at. ``facts`` are further fields of the JSON.
+    ``failure`` is why nothing could be tried, ``right`` names what was tried and is right,
+    ``notes`` come after the findings, ``unseen`` before them: it says what nobody looked at.
+    ``facts`` are further fields of the JSON.
     """
 
     examination: str
@@ -98,7 +100,7 @@ def as_json(report: Report) -> str:
 
 
 def as_junit(report: Report) -> str:
-    """Return the report as JUnit XML: a test case for all that was tried, which fails by what was found of it."""
+    """Return the report as JUnit XML: a test case for each tried thing, which its findings fail."""
     failed: dict[str, list[Finding]] = {}
     for finding in report.findings:
         failed.setdefault(finding.name, []).append(finding)
@@ -113,15 +115,21 @@ def as_junit(report: Report) -> str:
 
 
 def _test_case(root: ElementTree.Element, name: str, findings: Sequence[Finding]) -> None:
-    case = ElementTree.SubElement(root, "testcase", classname=root.get("name", ""), name=printable(name))
+    case = ElementTree.SubElement(
+        root, "testcase", classname=root.get("name", ""), name=printable(name)
+    )
     for finding in findings:
-        failure = ElementTree.SubElement(case, "failure", message=printable(finding.title), type=finding.severity)
+        failure = ElementTree.SubElement(
+            case, "failure", message=printable(finding.title), type=finding.severity
+        )
         failure.text = printable("\n".join(finding.lines())) or None
 
 
 def printable(text: str) -> str:
     """Return the text without characters that are invalid in XML or control a terminal."""
-    return "".join(letter if letter.isprintable() or letter in "\n\t" else "\ufffd" for letter in text)
+    return "".join(
+        letter if letter.isprintable() or letter in "\n\t" else "\ufffd" for letter in text
+    )
 
 
 def joined(examination: str, reports: Sequence[Report]) -> Report:

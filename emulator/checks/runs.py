@@ -1,4 +1,4 @@
-"""Runs of a story or a command, several at a time, each in a sandbox of its own, until the time is over or Ctrl-C."""
+"""Runs of a story or command in sandboxes of their own, several at a time, until time is up."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ E = TypeVar("E")
 class RunLimits(NamedTuple):
     """How many runs there are at a time, and until when.
 
-    ``budget`` is in seconds (real time): no run starts later. ``planned`` is called before the first case with the number
-    of cases and the seconds that they take at least, ``progress`` with the runs done so far and all, from several threads.
-    ``stop`` is called on Ctrl-C; it is to end the runs under way.
+    ``budget`` is in seconds (real time): no run starts later. ``planned`` is called before the
+    first case with the number of cases and the seconds that they take at least, ``progress`` with
+    the runs done so far and all, from several threads. ``stop`` is called on Ctrl-C; it is to end
+    the runs under way.
     """
 
     workers: int = 1

@@ -12,16 +12,16 @@ from emulator.document.paths import SKILL
 BEGIN, END = "<!-- begin: payments-emulator -->", "<!-- end: payments-emulator -->"
 """What is between these lines is the emulator's; everything else in a file stays as it is."""
 
-FRONT = """---
-name: payments-emulator
-description: Test payments, subscriptions, refunds and webhooks against a local sandbox with a clock that can be moved.
----
-"""
+FRONT = (
+    "---\nname: payments-emulator\n"
+    "description: Test payments, subscriptions, refunds and webhooks against a local sandbox"
+    " with a clock that can be moved.\n---\n"
+)
 
 POINTER = """## Payments
 
-Payments, subscriptions, refunds and webhooks are tested against payments-emulator, a local sandbox. Read {skill} before
-you change such code.
+Payments, subscriptions, refunds and webhooks are tested against payments-emulator, a local sandbox.
+Read {skill} before you change such code.
 """
 
 
@@ -50,7 +50,8 @@ def setup(skills: Path) -> None:
     payments-emulator agent setup
     payments-emulator agent setup --skills docs/skills
 
-    They go into this folder. Run it again after an update: only what stands between its own marks is replaced.
+    They go into this folder. Run it again after an update: only what stands between its own marks
+    is replaced.
     """
     skill = skills / "payments-emulator" / "SKILL.md"
     text = SKILL.read_text("utf-8")
@@ -63,7 +64,7 @@ def setup(skills: Path) -> None:
 
 
 def _write(file: Path, front: str, block: str) -> None:
-    """Put the block into a file between its marks; ``front`` begins a new file. Raises ``ClickException``."""
+    """Put the block between a file's marks, ``front`` in a new file. Raises ``ClickException``."""
     try:
         before = file.read_text("utf-8") if file.exists() else front
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -73,7 +74,7 @@ def _write(file: Path, front: str, block: str) -> None:
 
 
 def with_block(text: str, block: str) -> str:
-    """Return the text with the block between the marks, which are added at the end where there are none."""
+    """Return the text with the block between its marks, which are added at the end if missing."""
     marked = f"{BEGIN}\n{block.rstrip()}\n{END}"
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)

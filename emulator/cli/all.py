@@ -1,4 +1,4 @@
-"""``test all``: the examinations of an application, its tests, its receiver and its client, in one report."""
+"""``test all``: examines an application, its tests, its receiver and its client in one report."""
 
 from __future__ import annotations
 
@@ -21,13 +21,18 @@ if TYPE_CHECKING:
 
 @examination(
     click.option(
-        "--app", "scenario", metavar="COMMAND", help="What your application does, to be tried with every fault."
+        "--app",
+        "scenario",
+        metavar="COMMAND",
+        help="What your application does, to be tried with every fault.",
     ),
     click.option("--receiver", metavar="URL", help="Your webhook receiver, to be tested."),
     option("--secret", metavar="SECRET", help="Secret of the receiver."),
     jobs(1),
 )
-def all_four(line: CommandLine, *, scenario: str | None, receiver: str | None, secret: str | None) -> int:
+def all_four(
+    line: CommandLine, *, scenario: str | None, receiver: str | None, secret: str | None
+) -> int:
     """Test an application, its tests, receiver and client at once.
 
     \b
@@ -35,9 +40,10 @@ def all_four(line: CommandLine, *, scenario: str | None, receiver: str | None, s
     payments-emulator test all --app 'python buy.py' -- npm test
     payments-emulator test all --html report.html -- pytest -x
 
-    COMMAND is your test suite: 'test suite' runs it with mutants of the service, and 'test client' looks at what its first
-    run did. With --app 'test app' tries what your application does with every fault, with --receiver 'test receiver' tests
-    your webhook receiver. The worst findings come first.
+    COMMAND is your test suite: 'test suite' runs it with mutants of the service, and 'test client'
+    looks at what its first run did. With --app 'test app' tries what your application does with
+    every fault, with --receiver 'test receiver' tests your webhook receiver. The worst findings
+    come first.
 
     Exit status 1 where anything was found, 130 after Ctrl-C.
     """
@@ -49,7 +55,9 @@ def all_four(line: CommandLine, *, scenario: str | None, receiver: str | None, s
             reports.append(_of_app(line, tuple(shlex.split(scenario))))
         if receiver:
             url, quiet = destination(receiver, "'--receiver'"), line.output.as_json
-            reports.append(certified(url, secret=secret, webhook=None, ssl_verification=True, quiet=quiet))
+            reports.append(
+                certified(url, secret=secret, webhook=None, ssl_verification=True, quiet=quiet)
+            )
         reports += _of_tests(line)
     except KeyboardInterrupt:
         click.echo("Interrupted before all was tried, so there is no report.", err=True)

@@ -1,4 +1,4 @@
-"""``test app``: run a command once for each request and webhook that can go wrong in it, and compare the ends."""
+"""``test app``: run a command once per request and webhook that can fail; compare the ends."""
 
 from __future__ import annotations
 
@@ -23,27 +23,52 @@ if TYPE_CHECKING:
 
 
 PATIENCE = 60.0
-"""Seconds (real time) that a run may take at least, however quick the baseline was: faults make an application wait."""
+"""The least limit of a run in seconds (real time), however quick the baseline: faults cost time."""
 
 FOLDER = "PAYMENTS_EMULATOR_FOLDER"
-"""The variable with a folder for the data of the application: empty at the start of a run, deleted at its end."""
+"""The variable with the application's data folder: empty at a run's start, deleted at its end."""
 
 
 @examination(
     click.option(
-        "--check", default="", metavar="COMMAND", help="Run afterwards; output and status must stay the same."
+        "--check",
+        default="",
+        metavar="COMMAND",
+        help="Run afterwards; output and status must stay the same.",
     ),
     click.option(
-        "--check-sqlite", "file", metavar="FILE", help="Compare its rows; FILE is in PAYMENTS_EMULATOR_FOLDER."
+        "--check-sqlite",
+        "file",
+        metavar="FILE",
+        help="Compare its rows; FILE is in PAYMENTS_EMULATOR_FOLDER.",
     ),
     click.option(
-        "--only", multiple=True, metavar="CASE", help="Only 4:drop-after, '4:*' or all of 'twice'. May be repeated."
+        "--only",
+        multiple=True,
+        metavar="CASE",
+        help="Only 4:drop-after, '4:*' or all of 'twice'. May be repeated.",
     ),
-    click.option("--ignore", multiple=True, metavar="RULE", help="Ignore findings of this rule. May be repeated."),
+    click.option(
+        "--ignore",
+        multiple=True,
+        metavar="RULE",
+        help="Ignore findings of this rule. May be repeated.",
+    ),
     budget,
     jobs(2),
-    click.option("--restart", metavar="COMMAND", help="Also kill COMMAND at every step; restart it with this."),
-    click.option("--then", "afterwards", type=DURATION, default="2d", show_default=True, help="Time after COMMAND."),
+    click.option(
+        "--restart",
+        metavar="COMMAND",
+        help="Also kill COMMAND at every step; restart it with this.",
+    ),
+    click.option(
+        "--then",
+        "afterwards",
+        type=DURATION,
+        default="2d",
+        show_default=True,
+        help="Time after COMMAND.",
+    ),
 )
 def app(
     line: CommandLine,
@@ -61,13 +86,13 @@ def app(
     payments-emulator test app -- python buy.py
     payments-emulator test app --check 'python orders.py' -- npm run scenario
 
-    COMMAND runs twice without faults, the baseline, then once for each request and each webhook delivery that can go
-    wrong, each time in its own sandbox with the same seed. Then faults end and the clock moves on. Each run must
-    end as the baseline did: exit status, numbers of objects by kind and status, sums of money, links, ledger, audit, and
-    --check.
+    COMMAND runs twice without faults, the baseline, then once for each request and each webhook
+    delivery that can go wrong, each time in its own sandbox with the same seed. Then faults end and
+    the clock moves on. Each run must end as the baseline did: exit status, numbers of objects by
+    kind and status, sums of money, links, ledger, audit, and --check.
 
-    Exit status 1 where a run ended otherwise, 3 where --budget ended before all was tried, 130 after Ctrl-C, with what
-    was found before.
+    Exit status 1 where a run ended otherwise, 3 where --budget ended before all was tried, 130
+    after Ctrl-C, with what was found before.
     """
     from emulator.checks.app.cases import KILLED_KINDS
     from emulator.checks.app.driver import examine
@@ -75,27 +100,36 @@ def app(
     kills = restart is not None or any(KILLED_KINDS in pattern for pattern in only)
     ignored = known_rules(ignore)
     again = shlex.split(restart or "") or line.command
-    runs = CommandRuns(line, check=shlex.split(check), file=file, afterwards=afterwards, restart=again)
+    runs = CommandRuns(
+        line, check=shlex.split(check), file=file, afterwards=afterwards, restart=again
+    )
     try:
         with line.limits(runs.commands) as limits:
             report = examine(runs.play, limits, only=only, ignore=ignored, kills=kills)
     except LookupError as error:
         raise click.BadParameter(str(error), param_hint="'--only'") from None
     # A command that fails because it finds no sandbox says so itself.
-    if report.runs and not report.places and (report.failure or "").startswith("it sends no request"):
+    if (
+        report.runs
+        and not report.places
+        and (report.failure or "").startswith("it sends no request")
+    ):
         if runs.other_apps:
             raise click.ClickException(
-                f"COMMAND uses worlds of other keys ({runs.other_apps_named()}), in which no fault applies: let it use the key "
-                "in PAYMENTS_EMULATOR_KEY; in a suite of tests with a world each, such as pytest's, call "
-                "payments.test_app(scenario) in a test instead."
+                f"COMMAND uses worlds of other keys ({runs.other_apps_named()}), in which no fault"
+                " applies: let it use the key in PAYMENTS_EMULATOR_KEY; in a suite of tests with a"
+                " world each, such as pytest's, call payments.test_app(scenario) in a test"
+                " instead."
             )
         raise click.ClickException(
-            "No request of COMMAND reached the sandbox with the key in PAYMENTS_EMULATOR_KEY: let it use "
-            "PAYMENTS_EMULATOR_URL and that key."
+            "No request of COMMAND reached the sandbox with the key in PAYMENTS_EMULATOR_KEY: let"
+            " it use PAYMENTS_EMULATOR_URL and that key."
         )
     shown_report = report._replace(repeat=repeating(line.command)).report()
     if runs.other_apps:
-        others = f"Not tried: {runs.other_apps_named()}, Apps of other keys than PAYMENTS_EMULATOR_KEY."
+        others = (
+            f"Not tried: {runs.other_apps_named()}, Apps of other keys than PAYMENTS_EMULATOR_KEY."
+        )
         shown_report = shown_report._replace(notes=[*shown_report.notes, others])
     line.output.show(shown_report)
     if report.interrupted:
@@ -109,12 +143,14 @@ def known_rules(names: Sequence[str]) -> Sequence[str]:
     known = [rule.name for rule in rules()]
     for name in names:
         if name not in known:
-            raise click.BadParameter(f"there is no rule {name!r}; {guidance(name, known)}", param_hint="'--ignore'")
+            raise click.BadParameter(
+                f"there is no rule {name!r}; {guidance(name, known)}", param_hint="'--ignore'"
+            )
     return names
 
 
 class CommandRuns:
-    """The runs of the scenario, and of the application's own check, each in a sandbox of its own."""
+    """The runs of the scenario and of the application's own check, each in its own sandbox."""
 
     def __init__(
         self,
@@ -142,14 +178,18 @@ class CommandRuns:
         ends: list[Callable[[], None]] = []
         killer: Killer | None = None
         if case and case.kind.kills:
-            # Imported here: few runs kill their command, once it has begun, at the point of their case.
+            # Imported here: few runs kill their command, once it has begun, at the point of their
+            # case.
             from emulator.checks.app.kills import Killer
 
             killer = Killer(case, lambda: [end() for end in ends])
         attempt = self.commands.attempt
         with (
             TemporaryDirectory() as folder,
-            sandbox(self.commands, key, self._line.worlds, killer.parts() if killer else None) as (url, found),
+            sandbox(self.commands, key, self._line.worlds, killer.parts() if killer else None) as (
+                url,
+                found,
+            ),
             Api(url, key) as api,
         ):
             variables = {**found, FOLDER: folder}
@@ -180,8 +220,12 @@ class CommandRuns:
 @click.command("scenario", hidden=True)
 @option("--control-token", metavar="TOKEN", help="Token of the control API.")
 @click.option("--only", multiple=True, metavar="CASE", help="Only this case. May be repeated.")
-@click.option("--ignore", multiple=True, metavar="RULE", help="Ignore findings of this rule. May be repeated.")
-@click.option("--budget", type=Number(min=0), metavar="SECONDS", help="Start no run after this time.")
+@click.option(
+    "--ignore", multiple=True, metavar="RULE", help="Ignore findings of this rule. May be repeated."
+)
+@click.option(
+    "--budget", type=Number(min=0), metavar="SECONDS", help="Start no run after this time."
+)
 @click.option("--then", "afterwards", type=DURATION, default="2d", help="Time after the scenario.")
 def app_scenario(
     *,
@@ -209,7 +253,9 @@ def app_scenario(
         return ending
 
     try:
-        report = examine(play, RunLimits(budget=budget), only=only, ignore=known_rules(ignore), in_test=True)
+        report = examine(
+            play, RunLimits(budget=budget), only=only, ignore=known_rules(ignore), in_test=True
+        )
     except LookupError as error:
         raise click.BadParameter(str(error), param_hint="'only'") from None
     found = report._replace(repeat='payments.testApp(scenario, { only: ["{case}"] })').report()

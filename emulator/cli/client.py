@@ -27,10 +27,10 @@ def client(emulator: ControlClient, fail_on: str | None, output: ReportOutput) -
     payments-emulator test client --fail-on warning
     payments-emulator test client --app checkout --json | jq .broken[].rule
 
-    Covers the App's last 1,000 requests, its webhook endpoints and their deliveries. It checks that retries
-    wait and repeat their Idempotency-Key, that lists are read to the end, that webhook signatures are verified and
-    deliveries acknowledged, and that secrets are not exposed. To see a request that a finding names, use
-    'payments-emulator logs REQUEST'.
+    Covers the App's last 1,000 requests, its webhook endpoints and their deliveries. It checks that
+    retries wait and repeat their Idempotency-Key, that lists are read to the end, that webhook
+    signatures are verified and deliveries acknowledged, and that secrets are not exposed. To see a
+    request that a finding names, use 'payments-emulator logs REQUEST'.
     """
     from emulator.checks.client import report
 

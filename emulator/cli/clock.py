@@ -28,10 +28,18 @@ def clock() -> None:
 
 
 def clock_line(clock: Any) -> str:
-    speed = "" if clock["mode"] == "frozen" or clock["rate"] == 1 else f" ({clock['rate']:g} times as fast)"
+    speed = (
+        ""
+        if clock["mode"] == "frozen" or clock["rate"] == 1
+        else f" ({clock['rate']:g} times as fast)"
+    )
     behind = f" ({clock['lag']:.0f} s behind)" if clock["lag"] else ""
     due = clock["next_due_at"]
-    planned = f"{counted(clock['pending'], 'job')} planned, the next at {when(due)}" if due else "nothing is planned"
+    planned = (
+        f"{counted(clock['pending'], 'job')} planned, the next at {when(due)}"
+        if due
+        else "nothing is planned"
+    )
     return f"{when(clock['now'])}  {clock['mode']}{speed}{behind}; {planned}"
 
 
@@ -49,7 +57,9 @@ def show(emulator: ControlClient) -> Any:
 
 def advance_status(result: Any) -> int:
     for failure in result["failures"]:
-        click.echo(f"failed: {failure['kind']} of {failure['object']}: {failure['error']}", err=True)
+        click.echo(
+            f"failed: {failure['kind']} of {failure['object']}: {failure['error']}", err=True
+        )
     if result["error"]:
         click.echo(f"failed: {result['error']}", err=True)
     if result["status"] == "stopped":
@@ -58,16 +68,24 @@ def advance_status(result: Any) -> int:
 
 
 prints_advance = printed(
-    advance_lines, then=lambda result: "events" if result["events"] else "schedule", status=advance_status
+    advance_lines,
+    then=lambda result: "events" if result["events"] else "schedule",
+    status=advance_status,
 )
 
 
 @clock.command()
 @click.argument("by", type=DURATION, required=False, metavar="[DURATION]")
 @click.option("--to", type=INSTANT, help="Stop at this instant or day.")
-@click.option("--until-event", type=EVENT_TYPE, help="Stop when this event happens, after DURATION (1 year) at most.")
+@click.option(
+    "--until-event",
+    type=EVENT_TYPE,
+    help="Stop when this event happens, after DURATION (1 year) at most.",
+)
 @prints_advance
-def advance(emulator: ControlClient, by: str | None, to: str | None, until_event: str | None) -> Any:
+def advance(
+    emulator: ControlClient, by: str | None, to: str | None, until_event: str | None
+) -> Any:
     """Move the clock forward and run every job that becomes due.
 
     \b
@@ -76,14 +94,17 @@ def advance(emulator: ControlClient, by: str | None, to: str | None, until_event
     payments-emulator clock advance --to 2026-03-01
     payments-emulator clock advance --until-event subscription.payment_failed
 
-    Webhooks and emails are sent at their times. Ctrl-C stops the clock where it is. Exit status 1 if a job failed.
+    Webhooks and emails are sent at their times. Ctrl-C stops the clock where it is. Exit status 1
+    if a job failed.
     """
     if to and (by or until_event):
         raise click.UsageError("--to says how far; leave out DURATION and --until-event")
     given = {"by": by, "to": to, "until_event": until_event}
     body = {name: value for name, value in given.items() if value}
     if not body:
-        raise click.UsageError("how far? Give a DURATION such as 31d, --to INSTANT or --until-event EVENT")
+        raise click.UsageError(
+            "how far? Give a DURATION such as 31d, --to INSTANT or --until-event EVENT"
+        )
     return arrived(emulator, body)
 
 
@@ -113,7 +134,11 @@ def freeze(emulator: ControlClient, at: str | None) -> Any:
 
 @clock.command()
 @click.option(
-    "--rate", type=Number(0, min_open=True), default=1, show_default=True, help="Speed; 60 means a minute per second."
+    "--rate",
+    type=Number(0, min_open=True),
+    default=1,
+    show_default=True,
+    help="Speed; 60 means a minute per second.",
 )
 @printed(clock_line)
 def run(emulator: ControlClient, rate: float) -> Any:
@@ -130,7 +155,7 @@ def run(emulator: ControlClient, rate: float) -> Any:
 
 
 def arrived(emulator: ControlClient, body: dict[str, Any]) -> Any:
-    """Return the state of an advance once it has ended. Ctrl-C stops it; a second Ctrl-C ends the command."""
+    """Return an advance's state after its end. Ctrl-C stops the advance, again the command."""
     interrupted = threading.Event()
 
     def interrupt(*_: Any) -> None:

@@ -27,15 +27,18 @@ class Rejected(click.ClickException):
     def __init__(self, body: Any) -> None:
         self.body, error = body, body.get("error", body)
         reasons = [f"{name}: {', '.join(why)}" for name, why in error.get("errors", {}).items()]
-        hint = "; give the token with --control-token" if "Emulator-Token" in error["message"] else ""
+        hint = (
+            "; give the token with --control-token" if "Emulator-Token" in error["message"] else ""
+        )
         self.code = error["code"]
         super().__init__(f"{'; '.join(reasons) or error['message'].rstrip('.')}{hint}")
 
 
 class ControlClient(Api):
-    """A running emulator, for the App of a key or a name. Paths are below ``/_emulator``, but for those of the service.
+    """A running emulator for one App (key or name). Non-service paths are below ``/_emulator``.
 
-    All methods raise ``click.ClickException``, which says what to do, if there is no emulator or it answers an error.
+    All methods raise ``click.ClickException``, which says what to do, if there is no emulator or it
+    answers an error.
     """
 
     def __init__(
@@ -47,7 +50,9 @@ class ControlClient(Api):
         timeouts: Timeouts = PATIENCE,
     ) -> None:
         with _explained(root(url)):
-            super().__init__(root(url), key, token=token, params={"app": app} if app else None, timeouts=timeouts)
+            super().__init__(
+                root(url), key, token=token, params={"app": app} if app else None, timeouts=timeouts
+            )
 
     def is_running(self) -> bool:
         try:
@@ -70,7 +75,7 @@ class ControlClient(Api):
         return islice(self.newest(path, size=min(limit, PAGE), **query), limit)
 
     def whole_id(self, start: str) -> str:
-        """Return the id that starts so, as rows on a narrow terminal show it; the text itself where not exactly one does."""
+        """Return the one id with this start (as narrow terminals show it), else the text itself."""
         start = start.removesuffix("…")
         if len(start.partition("_")[2]) >= 24:
             return start
@@ -82,7 +87,7 @@ class ControlClient(Api):
         return ids[0] if len(ids) == 1 else start
 
     def stream(self, types: str) -> Iterator[tuple[str, Any]]:
-        """Yield kind and object of what happens, after a first pair of the kind ``open``; it ends only with an error."""
+        """Yield stream messages' kind and object, ``open`` first; only an error ends the stream."""
         request = self._prepared("GET", _at("/stream"), query={"types": types})
         with _explained(self.url), self.connections.stream(request) as (head, lines):
             accepted(self.url, head)
@@ -130,11 +135,13 @@ def _explained(url: str) -> Iterator[None]:
 
 
 def accepted(url: str, answer: ApiResponse) -> ApiResponse:
-    # Every answer of an emulator has a request id, and its errors are JSON, flat or nested as the App's settings say.
+    # Every answer of an emulator has a request id, and its errors are JSON, flat or nested as the
+    # App's settings say.
     if "request-id" not in answer.headers:
         path = answer.request.target.partition("?")[0]
         raise click.ClickException(
-            f"no emulator: {url}{path} answered {answer.status_code}; is another program listening there?"
+            f"no emulator: {url}{path} answered {answer.status_code}; is another program listening"
+            " there?"
         )
     if not answer.is_success:
         raise Rejected(answer.json())

@@ -13,26 +13,45 @@ from emulator.cli.service import reject_live_key, service_url
 
 @click.command()
 @click.argument("url", default=DEFAULT_URL)
-@option("--key", default="sk_test_check", metavar="KEY", help="Secret key of a test App; its data is deleted.")
+@option(
+    "--key",
+    default="sk_test_check",
+    metavar="KEY",
+    help="Secret key of a test App; its data is deleted.",
+)
 @click.option(
-    "--examples", type=click.IntRange(1, 10_000), default=10, show_default=True, help="Random requests per operation."
+    "--examples",
+    type=click.IntRange(1, 10_000),
+    default=10,
+    show_default=True,
+    help="Random requests per operation.",
 )
 @click.option("--seed", type=int, help="Seed, to repeat the same requests.")
 @click.option(
-    "--receiver", metavar="URL", help="A webhook receiver that the server can reach. [default: one started here]"
+    "--receiver",
+    metavar="URL",
+    help="A webhook receiver that the server can reach. [default: one started here]",
 )
 @with_report
-def document(*, url: str, key: str, examples: int, seed: int | None, receiver: str | None, output: ReportOutput) -> int:
+def document(
+    *,
+    url: str,
+    key: str,
+    examples: int,
+    seed: int | None,
+    receiver: str | None,
+    output: ReportOutput,
+) -> int:
     """Check the server at URL against the OpenAPI document.
 
     \b
     payments-emulator compare document
     payments-emulator compare document https://sandbox.example.com --examples 50
 
-    Generates valid and invalid requests for every operation, follows links, and runs all checks on every response. Only
-    /v1 is used, so the server need not be this emulator. Uses the server's document at /openapi.json if there is one,
-    otherwise the one included here. Takes about a minute; use fewer --examples to shorten it. Exit status 1 if a response
-    violates the document.
+    Generates valid and invalid requests for every operation, follows links, and runs all checks on
+    every response. Only /v1 is used, so the server need not be this emulator. Uses the server's
+    document at /openapi.json if there is one, otherwise the one included here. Takes about a
+    minute; use fewer --examples to shorten it. Exit status 1 if a response violates the document.
     """
     require_extra("check", "schemathesis")
     reject_live_key(url, key)

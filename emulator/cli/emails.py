@@ -12,11 +12,20 @@ from emulator.cli.control_client import ControlClient
 from emulator.cli.options import ID
 from emulator.cli.output import Listing, Row, Shown, list_options, print_list, printable
 
-EMAIL_KINDS = ("invoice", "receipt", "renewal_failed", "trial_ending", "subscription_canceled", "refund")
+EMAIL_KINDS = (
+    "invoice",
+    "receipt",
+    "renewal_failed",
+    "trial_ending",
+    "subscription_canceled",
+    "refund",
+)
 
 
 def email_row(email: Any) -> Row:
-    return Row(email["created_at"], ((email["subject"], {"bold": True}), email["to"]), None, email["id"])
+    return Row(
+        email["created_at"], ((email["subject"], {"bold": True}), email["to"]), None, email["id"]
+    )
 
 
 EMAILS = Listing("/emails", "emails", email_row, then=lambda email: f"emails {email['id']}")
@@ -29,7 +38,9 @@ EMAILS = Listing("/emails", "emails", email_row, then=lambda email: f"emails {em
 @click.option("--to", metavar="ADDRESS", help="Only emails to this address.")
 @click.option("--kind", type=click.Choice(EMAIL_KINDS), help="Only emails of this kind.")
 @list_options("newest")
-def emails(emulator: ControlClient, shown: Shown, *, email: str | None, form: str | None, **filters: Any) -> None:
+def emails(
+    emulator: ControlClient, shown: Shown, *, email: str | None, form: str | None, **filters: Any
+) -> None:
     """Show the emails sent to customers, or one EMAIL.
 
     \b
@@ -59,7 +70,9 @@ def readable(raw: bytes) -> str:
     from email import message_from_bytes, policy
 
     message = message_from_bytes(raw, policy=policy.default)
-    head = [f"{name}: {message[name]}" for name in ("From", "To", "Subject", "Date") if message[name]]
+    head = [
+        f"{name}: {message[name]}" for name in ("From", "To", "Subject", "Date") if message[name]
+    ]
     files = [f"Attached: {part.get_filename()}" for part in message.iter_attachments()]
     body = message.get_body(("plain",))
     text = body.get_content().splitlines() if body else []

@@ -16,7 +16,12 @@ def about(event: Any) -> str:
 
 
 def event_row(event: Any) -> Row:
-    return Row(event["created_at"], ((event["type"].ljust(27), {"bold": True}),), about(event), about(event))
+    return Row(
+        event["created_at"],
+        ((event["type"].ljust(27), {"bold": True}),),
+        about(event),
+        about(event),
+    )
 
 
 EVENTS = Listing(

@@ -22,7 +22,15 @@ from emulator.checks.runs import RunLimits, Runs
 from emulator.cli.groups import PROGRAM
 from emulator.cli.options import PORT
 from emulator.cli.output import ReportOutput, with_report
-from emulator.cli.runs import CapturedCommands, begin, command_line, environment, handling, key, sandbox
+from emulator.cli.runs import (
+    CapturedCommands,
+    begin,
+    command_line,
+    environment,
+    handling,
+    key,
+    sandbox,
+)
 from emulator.cli.serve import StartingServer, serve
 from emulator.cli.server import tune_garbage_collector
 
@@ -31,7 +39,7 @@ if TYPE_CHECKING:
 
 
 NOT_FOUND, CANNOT_RUN = 127, 126
-"""The exit statuses of a command that does not exist, and of one that cannot be run, as in a shell."""
+"""The exit statuses of a missing command and of one that cannot be run, as in a shell."""
 
 GRACE = 5.0
 """Seconds (real time) between the signal to end and SIGKILL."""
@@ -43,7 +51,11 @@ KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 @click.command(
     "exec",
     # Not those about a server: its port, which has an environment variable, its end, its output.
-    params=[each for each in serve.params if each.name not in ("port", "port_file", "quiet", "exit_with_stdin")],
+    params=[
+        each
+        for each in serve.params
+        if each.name not in ("port", "port_file", "quiet", "exit_with_stdin")
+    ],
     context_settings={"allow_interspersed_args": False},
 )
 @click.option("--port", type=PORT, default=0, show_default=True, help="0 picks a free port.")
@@ -52,11 +64,20 @@ KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
     "--assumptions",
     "under_all",
     type=click.Choice(["all"]),
-    help="Run COMMAND again under each other value of an assumption, and report on which it depends.",
+    help=(
+        "Run COMMAND again under each other value of an assumption, and report on which it depends."
+    ),
 )
 @with_report
 @command_line
-def execute(command: tuple[str, ...], key: str, *, under_all: str | None, output: ReportOutput, **chosen: Any) -> int:
+def execute(
+    command: tuple[str, ...],
+    key: str,
+    *,
+    under_all: str | None,
+    output: ReportOutput,
+    **chosen: Any,
+) -> int:
     """Run COMMAND with its own sandbox.
 
     \b
@@ -64,15 +85,18 @@ def execute(command: tuple[str, ...], key: str, *, under_all: str | None, output
     payments-emulator exec --clock frozen@2026-01-01T00:00:00Z -- pytest -x
     payments-emulator exec --assumptions all -- npm test
 
-    COMMAND finds the sandbox in the environment variables PAYMENTS_EMULATOR_URL and PAYMENTS_EMULATOR_KEY, which this
-    command line also reads, and uses no proxy for it (NO_PROXY). Exit with the status of COMMAND, 127 if it was not found
-    and 126 if it cannot be run. Ctrl-C and SIGTERM end both.
+    COMMAND finds the sandbox in the environment variables PAYMENTS_EMULATOR_URL and
+    PAYMENTS_EMULATOR_KEY, which this command line also reads, and uses no proxy for it (NO_PROXY).
+    Exit with the status of COMMAND, 127 if it was not found and 126 if it cannot be run. Ctrl-C and
+    SIGTERM end both.
     """
     # A SIGTERM before the command runs must also stop the server.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     if under_all:
         if chosen["state"] != "memory":
-            raise click.UsageError("--assumptions runs several sandboxes at once, which cannot share one --state")
+            raise click.UsageError(
+                "--assumptions runs several sandboxes at once, which cannot share one --state"
+            )
         with not_run():
             return output.show(report_of(run_all(command, key, chosen)))
     if any(output):
@@ -96,10 +120,10 @@ def not_run() -> Iterator[None]:
 
 
 class Child:
-    """The running command. It leads a process group, so that its own children receive each signal as well.
+    """The running command. It leads a process group, so its own children receive each signal too.
 
-    On a terminal it stays in the group of this process, so that it can read from the terminal and both can be stopped
-    together; the terminal itself sends Ctrl-C to both.
+    On a terminal it stays in the group of this process, so that it can read from the terminal and
+    both can be stopped together; the terminal itself sends Ctrl-C to both.
     """
 
     def __init__(self) -> None:
@@ -108,8 +132,10 @@ class Child:
         self._early: list[int] = []
         self._interrupted = False
 
-    def run(self, command: tuple[str, ...], environment: dict[str, str], started: Callable[[], None]) -> int:
-        """Run it and return its exit status; 128 plus the number of the signal that ended it, as in a shell."""
+    def run(
+        self, command: tuple[str, ...], environment: dict[str, str], started: Callable[[], None]
+    ) -> int:
+        """Run the command; return its exit status, or 128 plus the signal's number, as a shell."""
         with handling(self._on_signal):
             self._process = begin(command, environment, None if self._shares_terminal else 0)
             started()
@@ -119,7 +145,9 @@ class Child:
             deadline = time.monotonic() + GRACE + 1
             # Its own children receive the signal, too: the group is gone when the last of them is.
             with suppress(ProcessLookupError):
-                while self._interrupted and not self._shares_terminal and time.monotonic() < deadline:
+                while (
+                    self._interrupted and not self._shares_terminal and time.monotonic() < deadline
+                ):
                     os.killpg(self._process.pid, 0)
                     time.sleep(0.02)
         return status if status >= 0 else 128 - status
@@ -152,9 +180,10 @@ class Child:
 
 
 def on_terminal() -> bool:
-    """Return whether this process is in the foreground of a terminal, which then sends Ctrl-C to its group."""
+    """Return whether this process is in a terminal's foreground: its group then gets Ctrl-C."""
     if not hasattr(os, "tcgetpgrp"):
-        # Windows sends signals to no process groups: its console sends Ctrl-C to this process and to the command.
+        # Windows sends signals to no process groups: its console sends Ctrl-C to this process and
+        # to the command.
         return True
     try:
         with open("/dev/tty", "rb", buffering=0) as terminal:
@@ -168,7 +197,7 @@ LAST_LINES = 15
 
 
 class CommandRun(NamedTuple):
-    """A run of the command with ``assumption`` at ``value``; None for the first run, under the chosen assumptions."""
+    """A run with ``assumption`` at ``value``, or None: the first run, under chosen assumptions."""
 
     assumption: str | None = None
     value: str | None = None
@@ -181,19 +210,26 @@ class CommandRun(NamedTuple):
 
     @property
     def title(self) -> str:
-        return f"when {self.assumption} is {self.value}" if self.assumption else "under the chosen assumptions"
+        return (
+            f"when {self.assumption} is {self.value}"
+            if self.assumption
+            else "under the chosen assumptions"
+        )
 
 
 def run_all(command: Sequence[str], key: str, chosen: Mapping[str, Any]) -> list[CommandRun]:
-    """Run the command under the assumptions chosen for its App, then under each other value, each in its own sandbox.
+    """Run the command under its App's assumptions, then under each other value, in own sandboxes.
 
-    There is one run for each core at a time. Where the first one fails, the others are tried all the same: another
-    value may be the one that the command expects. Ctrl-C ends the runs.
+    There is one run for each core at a time. Where the first one fails, the others are tried all
+    the same: another value may be the one that the command expects. Ctrl-C ends the runs.
     """
     commands = CapturedCommands()
 
     def run(other: CommandRun, *fixtures: Path) -> CommandRun:
-        with sandbox(commands, key, {**chosen, "fixtures": (*chosen["fixtures"], *fixtures)}) as (_, variables):
+        with sandbox(commands, key, {**chosen, "fixtures": (*chosen["fixtures"], *fixtures)}) as (
+            _,
+            variables,
+        ):
             status, output = commands.run(command, variables)  # an OSError is reported by exec
         return other._replace(status=status, output=output)
 
@@ -204,7 +240,9 @@ def run_all(command: Sequence[str], key: str, chosen: Mapping[str, Any]) -> list
         def run_other(other: CommandRun) -> CommandRun:
             # A fixture file, after those of the user: it has the last word.
             file = Path(folder, other.name).with_suffix(".json")
-            file.write_text(json.dumps({"settings": {"assumptions": {other.assumption: other.value}}}), "utf-8")
+            file.write_text(
+                json.dumps({"settings": {"assumptions": {other.assumption: other.value}}}), "utf-8"
+            )
             return run(other, file)
 
         runs = Runs(run_other, RunLimits(os.cpu_count() or 1, stop=commands.stop))
@@ -219,14 +257,18 @@ def _other_values(app: str, chosen: Mapping[str, Any]) -> Iterator[CommandRun]:
     from emulator.engine.reference_data import assumptions_of, named_assumptions
 
     calibrated = chosen["profile"].chosen() if chosen["profile"] else {}
-    settings = Fixtures(chosen["fixtures"], dict(chosen["chosen_assumptions"]), calibrated).settings(app)
+    settings = Fixtures(
+        chosen["fixtures"], dict(chosen["chosen_assumptions"]), calibrated
+    ).settings(app)
     present = {each["name"]: each["value"] for each in assumptions_of(settings)}
     for name, assumption in named_assumptions().items():
-        yield from (CommandRun(name, value) for value in assumption.values if value != present[name])
+        yield from (
+            CommandRun(name, value) for value in assumption.values if value != present[name]
+        )
 
 
 def report_of(runs: Sequence[CommandRun]) -> Report:
-    """Return on which assumptions the command depends: where it passes and the first run fails, or the other way round."""
+    """Return the decisive assumptions: the command passes there or in the first run, not both."""
     first, *others = runs
     depending = [run for run in others if bool(run.status) != bool(first.status)]
     found = [*([first] if first.status else []), *depending]
@@ -241,7 +283,12 @@ def report_of(runs: Sequence[CommandRun]) -> Report:
         for run in found
     ]
     rows = [
-        {"assumption": run.assumption, "value": run.value, "status": run.status, "depends": run in depending}
+        {
+            "assumption": run.assumption,
+            "value": run.value,
+            "status": run.status,
+            "depends": run in depending,
+        }
         for run in runs
     ]
     return Report(

@@ -24,7 +24,9 @@ INSTANT = re.compile(r"(\d{4}-\d\d-\d\d)T[\d:.]+Z")
 
 @click.command()
 @click.argument("id", type=ID, metavar="ID")
-@click.option("--all", "every", is_flag=True, help="Show everything that led to it, not only the latest.")
+@click.option(
+    "--all", "every", is_flag=True, help="Show everything that led to it, not only the latest."
+)
 @as_json
 @with_client
 def explain(emulator: ControlClient, id: str, *, every: bool, as_json: bool) -> None:
@@ -35,12 +37,13 @@ def explain(emulator: ControlClient, id: str, *, every: bool, as_json: bool) -> 
     payments-emulator explain inv_3Hj6kL9pQ2rS5tU8vW1xY4zA --all
     payments-emulator explain whd_2Lp7wQ9xR4tY6uN1mB3vC8zK --json | jq -r .summary
 
-    Print the current state and the next step, then every request and job that led to it, with what each
-    caused in columns: clock, money, webhooks, emails. Repeats are counted.
+    Print the current state and the next step, then every request and job that led to it, with what
+    each caused in columns: clock, money, webhooks, emails. Repeats are counted.
     """
 
     def text(found: Any) -> str:
-        # With ordinary spaces, once its lines are wrapped: amounts have others, and a terminal is searched.
+        # With ordinary spaces, once its lines are wrapped: amounts have others, and a terminal is
+        # searched.
         return "\n".join(story(found, every, names)).replace("\N{NO-BREAK SPACE}", " ")
 
     found = emulator.get(f"/explain/{emulator.whole_id(id)}")
@@ -84,13 +87,17 @@ def heading(episode: Episode) -> str:
 
 
 def entries(episode: Episode, names: Mapping[str, str], width: int) -> Iterator[str]:
-    """Yield the steps of an episode, each after its lane; without an event whose delivery says it."""
-    delivered = {entry.step["subject"] for entry in episode.entries if entry.step["kind"] == "delivery"}
+    """Yield an episode's steps, each after its lane, without events whose deliveries name them."""
+    delivered = {
+        entry.step["subject"] for entry in episode.entries if entry.step["kind"] == "delivery"
+    }
     for entry in episode.entries:
         said = words(entry, names)
         if said and not (entry.step["kind"] == "event" and entry.step["subject"] in delivered):
             lane = f"  {entry.lane:8}  "
-            lines = click.wrap_text(said + (f" × {entry.times}" if entry.times > 1 else ""), width - len(lane) - 2)
+            lines = click.wrap_text(
+                said + (f" × {entry.times}" if entry.times > 1 else ""), width - len(lane) - 2
+            )
             yield "\n".join(
                 (click.style(lane, dim=True) if number == 0 else " " * (len(lane) + 2)) + line
                 for number, line in enumerate(lines.splitlines())
@@ -98,19 +105,25 @@ def entries(episode: Episode, names: Mapping[str, str], width: int) -> Iterator[
 
 
 def words(entry: Entry, names: Mapping[str, str]) -> str:
-    """Return a step in the words of the console; empty for a transition that leaves all as it was."""
+    """Return a step in the console's words; empty for a transition that changes nothing."""
     from emulator.document.paths import fixture
     from emulator.insight.names import job_texts
 
     step = entry.step
-    subject, outcome, name = step["subject"], step["outcome"] or "", names.get(step["object"], step["object"])
+    subject, outcome, name = (
+        step["subject"],
+        step["outcome"] or "",
+        names.get(step["object"], step["object"]),
+    )
     said = INSTANT.sub(lambda at: f"{at[1]} {clock_time(at[0])}", step["summary"])
     said = said.replace(" null -> ", " → ").replace(" -> ", " → ")
     match step["kind"]:
         case "request" if subject:
             said = f"{subject}  {outcome if outcome >= '4' else ''}".rstrip()
         case "job":
-            said = ": ".join(filter(None, [job_texts().get(subject, {}).get("label", subject), outcome]))
+            said = ": ".join(
+                filter(None, [job_texts().get(subject, {}).get("label", subject), outcome])
+            )
         case "transition" if "→" in subject:
             said = transition(step, said.partition(" (")[2][:-1])
         case "email":
@@ -123,7 +136,7 @@ def words(entry: Entry, names: Mapping[str, str]) -> str:
 
 
 def transition(step: Any, details: str) -> str:
-    """Return a change of status, its name where the statuses do not say it, and what else changed."""
+    """Return a status change, its name if the statuses do not say it, and the other changes."""
     from emulator.insight.explain.explanation_text import TRANSITIONS
     from emulator.presentation.languages.catalogs import SOURCE
     from emulator.presentation.languages.language import language_of

@@ -16,11 +16,11 @@ from emulator.cli.options import guidance
 PROGRAM = "payments-emulator"
 
 FOUND, WRONG_USAGE, UNFINISHED, INTERRUPTED = 1, 2, 3, 130
-"""Exit statuses: something was found, the command line is wrong, a budget ended before all was tried, Ctrl-C."""
+"""Exit statuses: a finding, a wrong command line, a budget that ended too early, Ctrl-C."""
 
 
 class LazyCommands(UserDict[str, Any]):
-    """Commands by name, from ``module``, or ``module:attribute`` where that is not named like it; imported on use."""
+    """Commands by name, imported on use: ``module``, or ``module:attribute`` if names differ."""
 
     def __getitem__(self, name: str) -> Any:
         module, _, attribute = self.data[name].partition(":")
@@ -28,10 +28,14 @@ class LazyCommands(UserDict[str, Any]):
 
 
 class LazyGroup(click.Group):
-    """A group that imports only the command that runs. Its ``default`` runs if none is named: ``clock show``."""
+    """A group that imports only the command it runs; without a name ``default``: ``clock show``."""
 
     def __init__(
-        self, *args: Any, table: Mapping[str, str] | None = None, default: str | None = None, **more: Any
+        self,
+        *args: Any,
+        table: Mapping[str, str] | None = None,
+        default: str | None = None,
+        **more: Any,
     ) -> None:
         super().__init__(*args, **more)
         if table:
@@ -56,7 +60,9 @@ class LazyGroup(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         if not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:
-            raise click.UsageError(f"there is no command {args[0]!r}; {guidance(args[0], self.listed())}", ctx)
+            raise click.UsageError(
+                f"there is no command {args[0]!r}; {guidance(args[0], self.listed())}", ctx
+            )
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -71,7 +77,7 @@ class LazyGroup(click.Group):
 
 
 def discard_output() -> None:
-    """Discard output that failed: Python would flush it once more at exit, and report the failure again."""
+    """Discard failed output: Python would flush it at exit and report the failure again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -93,9 +99,10 @@ class RepeatableCommand(click.Command):
 
 
 def repeating(command: Sequence[str], *other: str, runs: Sequence[str] | None = None) -> str:
-    """Return the line that repeats one case, ``{case}``, of the command line under way, which ends with ``command``.
+    """Return the line that repeats ``{case}`` of this command line, which ends with ``command``.
 
-    ``other`` are the words of another command that takes the same options of ``serve``, ``runs`` the command that it runs.
+    ``other`` are the words of another command that takes the same options of ``serve``, ``runs``
+    the command that it runs.
     """
     import shlex  # not needed by most commands
 
@@ -106,8 +113,11 @@ def repeating(command: Sequence[str], *other: str, runs: Sequence[str] | None = 
     stays = [
         each
         for number, each in enumerate(options)
-        if each.partition("=")[0] not in NOT_REPEATED and (number == 0 or options[number - 1] not in NOT_REPEATED)
+        if each.partition("=")[0] not in NOT_REPEATED
+        and (number == 0 or options[number - 1] not in NOT_REPEATED)
     ]
     path = other or context.command_path.split(" ")[1:]
-    line = shlex.join([PROGRAM, *path, "--only", "CASE", *stays, "--", *(runs or arguments[split:])])
+    line = shlex.join(
+        [PROGRAM, *path, "--only", "CASE", *stays, "--", *(runs or arguments[split:])]
+    )
     return line.replace("CASE", "{case}", 1)

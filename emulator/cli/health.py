@@ -29,7 +29,8 @@ def health(url: str, as_json: bool) -> int:
     payments-emulator health
     payments-emulator health --url http://127.0.0.1:4747
 
-    Exit status 0 if it answers within five seconds, 1 if not. It needs no key and no control token, and uses no proxy.
+    Exit status 0 if it answers within five seconds, 1 if not. It needs no key and no control token,
+    and uses no proxy.
     """
     try:
         with ControlClient(url, key=None, timeouts=PROBE) as emulator:
@@ -39,5 +40,9 @@ def health(url: str, as_json: bool) -> int:
     except click.ClickException as error:
         click.echo(f"payments-emulator: {error.format_message()}", err=True)
         return 1
-    print_line(answer, lambda it: f"{it['status']}: version {it['version']}, {counted(it['apps'], 'App')}", as_json)
+    print_line(
+        answer,
+        lambda it: f"{it['status']}: version {it['version']}, {counted(it['apps'], 'App')}",
+        as_json,
+    )
     return 0

@@ -20,7 +20,9 @@ from emulator.presentation.languages.language import plain_money
 @click.option("--object", "object_id", type=ID, metavar="ID", help="Only entries of this object.")
 @click.option("--currency", metavar="CODE", help="Only this currency, such as XAF.")
 @list_options("newest movements of money (with --json entries, at most 100)")
-def ledger(emulator: ControlClient, shown: Shown, object_id: str | None, currency: str | None) -> int:
+def ledger(
+    emulator: ControlClient, shown: Shown, object_id: str | None, currency: str | None
+) -> int:
     """Show where the money is, and whether it adds up.
 
     \b
@@ -28,17 +30,24 @@ def ledger(emulator: ControlClient, shown: Shown, object_id: str | None, currenc
     payments-emulator ledger --object inv_3Hj6kL9pQ2rS5tU8vW1xY4zA
     payments-emulator ledger --currency XAF --json | jq .balanced
 
-    The ledger is kept by double entry over payments, refunds and invoices. What was set directly, past the rules, has
-    an account of its own. With --json it is one object, amounts in minor units. Exit status 1 if it does not add up.
+    The ledger is kept by double entry over payments, refunds and invoices. What was set directly,
+    past the rules, has an account of its own. With --json it is one object, amounts in minor units.
+    Exit status 1 if it does not add up.
     """
-    filters: dict[str, Any] = {"object": object_id and emulator.whole_id(object_id), "currency": currency}
+    filters: dict[str, Any] = {
+        "object": object_id and emulator.whole_id(object_id),
+        "currency": currency,
+    }
     found = emulator.get("/ledger", **filters, page_size=min(shown.limit, PAGE))
     if shown.as_json:
         click.echo(json.dumps(found))
     else:
         for line in books(found["totals"]):
             click.echo(line)
-        by_cause = groupby(emulator.newest("/ledger", **filters), lambda each: (each["at"], each["cause"]["summary"]))
+        by_cause = groupby(
+            emulator.newest("/ledger", **filters),
+            lambda each: (each["at"], each["cause"]["summary"]),
+        )
         movements = [list(own) for _, own in islice(by_cause, shown.limit)]
         print_rows(emulator, movements[::-1], movement_row, shown)
         print_line(found, balance, as_json=False)
@@ -47,8 +56,14 @@ def ledger(emulator: ControlClient, shown: Shown, object_id: str | None, currenc
 
 def books(totals: list[Any]) -> Iterator[str]:
     currencies = list(dict.fromkeys(each["currency"] for each in totals))
-    shown = {(each["account"], each["currency"]): plain_money(each["amount"], each["currency"]) for each in totals}
-    widths = {each: max(len(text) for (_, currency), text in shown.items() if currency == each) for each in currencies}
+    shown = {
+        (each["account"], each["currency"]): plain_money(each["amount"], each["currency"])
+        for each in totals
+    }
+    widths = {
+        each: max(len(text) for (_, currency), text in shown.items() if currency == each)
+        for each in currencies
+    }
     from emulator.resources.ledger import BOOKS
 
     for account in dict.fromkeys(each["account"] for each in totals):
@@ -67,17 +82,25 @@ def movement_row(entries: Sequence[Any]) -> Row:
 
     def side(amounts: Mapping[str, int], sign: int, currency: str) -> str:
         wanted = (book for book in BOOKS if sign * amounts.get(book, 0) > 0)
-        return ", ".join(f"{BOOKS[book]} {plain_money(abs(amounts[book]), currency)[:-4]}" for book in wanted)
+        return ", ".join(
+            f"{BOOKS[book]} {plain_money(abs(amounts[book]), currency)[:-4]}" for book in wanted
+        )
 
     first, moved = entries[-1], []
     for currency in dict.fromkeys(each["currency"] for each in entries):
-        amounts = {each["account"]: each["amount"] for each in entries if each["currency"] == currency}
+        amounts = {
+            each["account"]: each["amount"] for each in entries if each["currency"] == currency
+        }
         moved.append(f"{side(amounts, -1, currency)} → {side(amounts, 1, currency)} {currency}")
     return Row(first["at"], (" · ".join(moved),), first["object"], first["object"])
 
 
 def balance(found: Any) -> str:
-    is_balanced = click.style("Balanced.", fg="green") if found["balanced"] else click.style("Not balanced.", fg="red")
+    is_balanced = (
+        click.style("Balanced.", fg="green")
+        if found["balanced"]
+        else click.style("Not balanced.", fg="red")
+    )
     above = [""] if found["entries"]["data"] else []
     broken = (f"{when(each['at'])}  {each['summary']}" for each in found["broken_by"])
     return "\n".join([*above, *broken, is_balanced])

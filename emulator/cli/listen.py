@@ -30,14 +30,36 @@ PAUSE = 0.5
 
 @click.command()
 @click.option(
-    "--forward-to", required=True, metavar="URL", help="Forward deliveries to this URL, or port of this machine."
+    "--forward-to",
+    required=True,
+    metavar="URL",
+    help="Forward deliveries to this URL, or port of this machine.",
 )
-@click.option("--events", default="*", show_default=True, metavar="TYPES", help="Event types, separated by commas.")
-@option("--secret", metavar="SECRET", help="Sign with this secret. [default: one made from the key and the URL]")
+@click.option(
+    "--events",
+    default="*",
+    show_default=True,
+    metavar="TYPES",
+    help="Event types, separated by commas.",
+)
+@option(
+    "--secret",
+    metavar="SECRET",
+    help="Sign with this secret. [default: one made from the key and the URL]",
+)
 @option("--url", default=DEFAULT_URL, metavar="URL", help="URL of the emulator.")
 @option("--key", default=DEFAULT_KEY, metavar="KEY", help="Secret key of the App to listen to.")
-@option("--control-token", metavar="TOKEN", help="Control token that the emulator was started with, if any.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON: the endpoint, then one object per delivery.")
+@option(
+    "--control-token",
+    metavar="TOKEN",
+    help="Control token that the emulator was started with, if any.",
+)
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print JSON: the endpoint, then one object per delivery.",
+)
 def listen(
     forward_to: str,
     *,
@@ -55,9 +77,9 @@ def listen(
     payments-emulator listen --forward-to 3000/hooks --events invoice.paid
     payments-emulator listen --forward-to localhost:3000/webhooks --json
 
-    Your server's responses go back to the emulator, which retries failed deliveries. The secret stays the same for the
-    same key and URL. When the emulator restarts or its world is reset, the command registers its endpoint again; it
-    removes the endpoint when you stop it with Ctrl-C.
+    Your server's responses go back to the emulator, which retries failed deliveries. The secret
+    stays the same for the same key and URL. When the emulator restarts or its world is reset, the
+    command registers its endpoint again; it removes the endpoint when you stop it with Ctrl-C.
     """
     from emulator.client.webhook_receiver import HttpReceiver
 
@@ -65,9 +87,15 @@ def listen(
     secret = secret or derived_secret(key, target)
     # The context managers below remove the endpoint and stop the receiver.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    with ControlClient(url, key, token=control_token) as emulator, Connections(target, RECEIVER_SECONDS) as receivers:
+    with (
+        ControlClient(url, key, token=control_token) as emulator,
+        Connections(target, RECEIVER_SECONDS) as receivers,
+    ):
         listener = Listener(emulator, receivers, target, secret, as_json=as_json)
-        with HttpReceiver(listener.answer) as receiver, listener.registered(f"{receiver.url}/", events.split(",")):
+        with (
+            HttpReceiver(listener.answer) as receiver,
+            listener.registered(f"{receiver.url}/", events.split(",")),
+        ):
             introduce(listener.endpoint, target, secret, as_json=as_json)
             listener.run()
 
@@ -89,18 +117,24 @@ def derived_secret(key: str, target: str) -> str:
 
 
 def destination(text: str, given_as: str) -> str:
-    """Return the URL of a receiver; ``localhost:3000/hook`` is accepted as well, and a port of this machine alone."""
+    """Return a receiver's URL; ``localhost:3000/hook`` or a port of this machine will do, too."""
     # Without the name of a machine, clients take a number for an IPv4 address: 8000 is 0.0.31.64.
     address = f"localhost:{text}" if re.match(r"\d+(/|$)", text) else text
     url = address if "://" in address else f"http://{address}"
     try:
         parts = urlsplit(url)
-        named = parts.hostname is not None and not parts.hostname.isdecimal() and not re.search(r"\s", url)
+        named = (
+            parts.hostname is not None
+            and not parts.hostname.isdecimal()
+            and not re.search(r"\s", url)
+        )
         is_url = named and parts.scheme in ("http", "https") and parts.port != 0
     except ValueError:  # the port
         is_url = False
     if not is_url:
-        raise click.BadParameter(f"{text!r}: a URL such as http://localhost:3000/webhooks", param_hint=given_as)
+        raise click.BadParameter(
+            f"{text!r}: a URL such as http://localhost:3000/webhooks", param_hint=given_as
+        )
     return url
 
 
@@ -113,15 +147,21 @@ SIGNATURE = "Service-Signature"
 
 
 class Listener:
-    """The endpoint at the emulator: registered, registered again when it is gone, and removed at the end.
+    """The endpoint at the emulator: registered, registered again when gone, and removed at the end.
 
-    Each delivery is printed and answered with what the server behind answers. The emulator gives each endpoint a secret of
-    its own. So that the server can have one that stays, genuine deliveries are signed again with ``secret``; any other is
-    forwarded as it came.
+    Each delivery is printed and answered with what the server behind answers. The emulator gives
+    each endpoint a secret of its own. So that the server can have one that stays, genuine
+    deliveries are signed again with ``secret``; any other is forwarded as it came.
     """
 
     def __init__(
-        self, emulator: ControlClient, receivers: Connections, target: str, secret: str, *, as_json: bool
+        self,
+        emulator: ControlClient,
+        receivers: Connections,
+        target: str,
+        secret: str,
+        *,
+        as_json: bool,
     ) -> None:
         self._emulator = emulator
         self._receivers = receivers
@@ -141,7 +181,9 @@ class Listener:
         finally:
             id = self.endpoint["id"]
             try:
-                self._emulator.send("DELETE", f"/v1/webhooks/{id}/", timeouts=Timeouts(connect=1, response=1))
+                self._emulator.send(
+                    "DELETE", f"/v1/webhooks/{id}/", timeouts=Timeouts(connect=1, response=1)
+                )
             except Rejected:
                 click.echo("The endpoint no longer exists.", err=True)
             except click.ClickException as error:
@@ -173,7 +215,9 @@ class Listener:
                 if message == "open" and not self._exists():
                     return "the emulator was restarted"
         except Rejected as error:
-            click.echo(f"A restart of the emulator will not be noticed: {error.format_message()}", err=True)
+            click.echo(
+                f"A restart of the emulator will not be noticed: {error.format_message()}", err=True
+            )
             while True:
                 time.sleep(3600)
         except click.ClickException as error:
@@ -184,7 +228,7 @@ class Listener:
         return bool(self._emulator.get("/names", ids=self.endpoint["id"]))
 
     def answer(self, request: ReceivedRequest) -> ReceiverReply:
-        """Forward one request. Pings are answered here: they only test that this endpoint exists."""
+        """Forward one request. Respond to pings here: they only test that this endpoint exists."""
         import hmac  # not needed by the help of a command line, nor the rest
 
         from emulator.client.webhook_receiver import ReceiverReply
@@ -196,15 +240,19 @@ class Listener:
             return ReceiverReply()
         self._is_registered.wait(PATIENCE)
         given = request.headers.get(SIGNATURE, "")
-        if hmac.compare_digest(given.encode(), signature(self.endpoint["secret"], request.body).encode()):
+        if hmac.compare_digest(
+            given.encode(), signature(self.endpoint["secret"], request.body).encode()
+        ):
             request.headers.replace_header(SIGNATURE, signature(self._secret, request.body))
         return self.forward(event, request)
 
     def forward(self, event: Mapping[str, Any], request: ReceivedRequest) -> ReceiverReply:
-        """Send the same bytes under the same headers, so that the signature stays valid, and print what came of it."""
+        """Send the same bytes and headers, so the signature stays valid; print the result."""
         from emulator.client.webhook_receiver import HOP_BY_HOP, ReceiverReply
 
-        headers = {name: value for name, value in request.headers.items() if name.lower() not in HOP_BY_HOP}
+        headers = {
+            name: value for name, value in request.headers.items() if name.lower() not in HOP_BY_HOP
+        }
         started, status, error = time.perf_counter(), None, None
         try:
             asked = ApiRequest.of("POST", self._target, headers=headers, content=request.body)
@@ -234,4 +282,7 @@ class Listener:
 def line(shown: Mapping[str, Any]) -> str:
     again = f" (attempt {shown['attempt']})" if shown["attempt"] > 1 else ""
     answer = shown["status"] or shown["error"]
-    return f"{shown['created_at']}  {shown['type']}  {shown['event']}{again} -> {answer}  {shown['duration_ms']} ms"
+    return (
+        f"{shown['created_at']}  {shown['type']}  {shown['event']}{again} -> {answer} "
+        f" {shown['duration_ms']} ms"
+    )

@@ -9,7 +9,17 @@ import click
 
 from emulator.cli.control_client import ControlClient
 from emulator.cli.options import ID
-from emulator.cli.output import Listing, Row, Shown, follow, list_options, print_line, print_list, print_next, when
+from emulator.cli.output import (
+    Listing,
+    Row,
+    Shown,
+    follow,
+    list_options,
+    print_line,
+    print_list,
+    print_next,
+    when,
+)
 
 CODE_FORMS = ("curl", "httpx", "fetch", "http", "pytest", "node")
 METHODS = ("GET", "POST", "PATCH", "PUT", "DELETE")
@@ -18,24 +28,45 @@ METHODS = ("GET", "POST", "PATCH", "PUT", "DELETE")
 def request_row(entry: Any) -> Row:
     path = entry["path"].replace(entry["about"] or "\0", "…")
     status = (str(entry["status"]), {"fg": "green" if entry["status"] < 400 else "red"})
-    return Row(entry["created_at"], (status, f"{entry['method']} {path}"), entry["about"], entry["id"])
+    return Row(
+        entry["created_at"], (status, f"{entry['method']} {path}"), entry["about"], entry["id"]
+    )
 
 
-REQUESTS = Listing("/requests", "requests", request_row, then=lambda entry: f"logs {entry['id']}", stream="request")
+REQUESTS = Listing(
+    "/requests", "requests", request_row, then=lambda entry: f"logs {entry['id']}", stream="request"
+)
 
 
 @click.command()
 @click.argument("request", type=ID, required=False, metavar="[REQUEST]")
 @follow("requests")
 @click.option(
-    "--status", type=click.IntRange(100, 599), metavar="STATUS", help="Only requests with this response status."
+    "--status",
+    type=click.IntRange(100, 599),
+    metavar="STATUS",
+    help="Only requests with this response status.",
 )
-@click.option("--method", type=click.Choice(METHODS, case_sensitive=False), help="Only requests with this method.")
-@click.option("--operation", metavar="NAME", help="Only requests of this operation, such as createCustomer.")
-@click.option("--as", "form", type=click.Choice(CODE_FORMS), help="The REQUEST as code that sends it again.")
+@click.option(
+    "--method",
+    type=click.Choice(METHODS, case_sensitive=False),
+    help="Only requests with this method.",
+)
+@click.option(
+    "--operation", metavar="NAME", help="Only requests of this operation, such as createCustomer."
+)
+@click.option(
+    "--as", "form", type=click.Choice(CODE_FORMS), help="The REQUEST as code that sends it again."
+)
 @list_options("newest")
 def logs(
-    emulator: ControlClient, shown: Shown, request: str | None, *, follow: bool, form: str | None, **filters: Any
+    emulator: ControlClient,
+    shown: Shown,
+    request: str | None,
+    *,
+    follow: bool,
+    form: str | None,
+    **filters: Any,
 ) -> None:
     """Show recent requests, or one REQUEST in detail.
 
@@ -62,7 +93,10 @@ def logs(
 
 def detail(entry: Any) -> str:
     parts = [
-        f"{when(entry['created_at'])}  {entry['status']}  {entry['method']} {entry['path']}  {entry['id']}",
+        (
+            f"{when(entry['created_at'])}  {entry['status']}  {entry['method']} {entry['path']} "
+            f" {entry['id']}"
+        ),
         f"{entry['duration_ms']:.0f} ms, {entry['seconds_ago']:.0f} s ago",
     ]
     parts += [f"> {name}: {value}" for name, value in entry["request_headers"].items()]
@@ -76,7 +110,10 @@ def change(each: Any) -> list[str]:
     lines = [f"{each['change']} {each['kind']} {each['id']}"]
     if each["change"] == "updated":
         values = each["fields"].items()
-        lines += [f"  {name}: {json.dumps(was['before'])} → {json.dumps(was['after'])}" for name, was in values]
+        lines += [
+            f"  {name}: {json.dumps(was['before'])} → {json.dumps(was['after'])}"
+            for name, was in values
+        ]
     return lines
 
 

@@ -55,7 +55,7 @@ COMMANDS = {
         "completion": "Print a shell completion script.",
     },
 }
-"""The commands under their headings, each with the first sentence of its help; each run imports only its own."""
+"""The commands under headings, with their help's first sentence; a run imports only its own."""
 
 
 class Program(LazyGroup):
@@ -63,7 +63,9 @@ class Program(LazyGroup):
         width = max(len(name) for names in COMMANDS.values() for name in names)
         for heading, names in COMMANDS.items():
             with formatter.section(heading):
-                formatter.write_dl([(name.ljust(width), sentence) for name, sentence in names.items()])
+                formatter.write_dl(
+                    [(name.ljust(width), sentence) for name, sentence in names.items()]
+                )
 
 
 @click.group(
@@ -92,8 +94,9 @@ you can move.
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run the command line. Exit status 0: fine, 1: found, 2: wrong usage, 3: a budget ended first, 130: Ctrl-C."""
-    # What a command loads stays; to look through it again and again takes a tenth of a short command.
+    """Run the command line. Exit: 0 fine, 1 found, 2 wrong usage, 3 budget ended, 130 Ctrl-C."""
+    # What a command loads stays; to look through it again and again takes a tenth of a short
+    # command.
     gc.set_threshold(50_000)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -104,7 +107,11 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         status = run(arguments)
     except click.ClickException as error:
         body = getattr(error, "body", None) if "--json" in arguments else None
-        shown = fitted(f"{PROGRAM}: {one_line(error)}", sys.stderr) if body is None else json.dumps(body)
+        shown = (
+            fitted(f"{PROGRAM}: {one_line(error)}", sys.stderr)
+            if body is None
+            else json.dumps(body)
+        )
         print(shown, file=sys.stderr)
         sys.exit(WRONG_USAGE)
     except (KeyboardInterrupt, click.Abort):
@@ -125,13 +132,17 @@ def run(arguments: Sequence[str]) -> object:
         click.echo(WELCOME)
         return 0
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    return cli.main([*arguments], prog_name=PROGRAM, standalone_mode=False, color=False if plain else None)
+    return cli.main(
+        [*arguments], prog_name=PROGRAM, standalone_mode=False, color=False if plain else None
+    )
 
 
 def one_line(error: click.ClickException) -> str:
     message = " ".join(error.format_message().split()).replace("'[", "'").replace("]'", "'")
     if isinstance(error, click.NoSuchOption):
-        message = f"There is no option {error.option_name!r}; {nearest(error.option_name, error.ctx)}"
+        message = (
+            f"There is no option {error.option_name!r}; {nearest(error.option_name, error.ctx)}"
+        )
     if message.partition(" ")[0].isalpha():
         message = message[0].upper() + message[1:]
     if isinstance(error, click.MissingParameter) and error.ctx:
@@ -141,11 +152,17 @@ def one_line(error: click.ClickException) -> str:
 
 def nearest(name: str, context: click.Context | None) -> str:
     # One may type options of a command before the command.
-    if context and context.parent is None and name in ("--url", "--key", "--app", "--control-token"):
+    if (
+        context
+        and context.parent is None
+        and name in ("--url", "--key", "--app", "--control-token")
+    ):
         return f"put it after the whole command, as in: {PROGRAM} clock show {name} …"
     parameters = context.command.get_params(context) if context else []
     shown = [each for each in parameters if not getattr(each, "hidden", False)]
-    return guidance(name, [option for each in shown for option in each.opts if option.startswith("--")])
+    return guidance(
+        name, [option for each in shown for option in each.opts if option.startswith("--")]
+    )
 
 
 if __name__ == "__main__":

@@ -21,8 +21,9 @@ def mcp(emulator: ControlClient) -> None:
     payments-emulator mcp
     payments-emulator mcp --url http://127.0.0.1:4747 --key sk_test_demo
 
-    It speaks over standard input and output. Where no emulator runs and --url is not given, it starts one of its own, in
-    memory. Eight tools: call, advance, trigger, explain, requests, arrange, snapshot, prove. Needs the extra 'mcp'.
+    It speaks over standard input and output. Where no emulator runs and --url is not given, it
+    starts one of its own, in memory. Eight tools: call, advance, trigger, explain, requests,
+    arrange, snapshot, prove. Needs the extra 'mcp'.
     """
     require_extra("mcp", "mcp")
     # Imported here: the extra is optional.

@@ -20,12 +20,16 @@ from emulator.core.event_types import EVENTS
 from emulator.document import bundles, tree
 from emulator.version import VERSION
 
-INSTRUCTIONS = """A local sandbox of a Payments and Recurring Billing API. Paths under /v1 are the service's; amounts
-are minor units. Use advance to reach a renewal, and explain before you guess why something happened."""
+INSTRUCTIONS = """\
+A local sandbox of a Payments and Recurring Billing API. Paths under /v1 are the service's; amounts
+are minor units. Use advance to reach a renewal, and explain before you guess why something
+happened."""
 
 
 def server(emulator: ControlClient) -> MCPServer:
-    mcp = MCPServer("payments-emulator", instructions=INSTRUCTIONS, version=VERSION, log_level="ERROR")
+    mcp = MCPServer(
+        "payments-emulator", instructions=INSTRUCTIONS, version=VERSION, log_level="ERROR"
+    )
     tools = Tools(emulator)
     every = (tools.call, tools.advance, tools.trigger, tools.explain)
     for tool in (*every, tools.requests, tools.arrange, tools.snapshot, tools.prove):
@@ -51,10 +55,16 @@ def _explained(tool: Callable[..., str]) -> Callable[..., str]:
 
 
 def add_resources(mcp: MCPServer) -> None:
-    @mcp.resource("emulator://document", name="document", description="Every operation: operationId, method, path.")
+    @mcp.resource(
+        "emulator://document",
+        name="document",
+        description="Every operation: operationId, method, path.",
+    )
     def document() -> str:
         every = operations().items()
-        return "\n".join(f"{id}: {method} {path}: {spec['summary']}" for id, (method, path, spec) in every)
+        return "\n".join(
+            f"{id}: {method} {path}: {spec['summary']}" for id, (method, path, spec) in every
+        )
 
     @mcp.resource(
         "emulator://document/{operation}",
@@ -63,7 +73,9 @@ def add_resources(mcp: MCPServer) -> None:
     )
     def described(operation: str) -> str:
         method, path, spec = operations()[operation]
-        return json.dumps({"method": method, "path": path, **tree.inlined(bundles.load("service"), spec)})
+        return json.dumps(
+            {"method": method, "path": path, **tree.inlined(bundles.load("service"), spec)}
+        )
 
 
 def operations() -> dict[str, tuple[str, str, dict[str, Any]]]:
@@ -77,71 +89,103 @@ JSON = dict[str, Any]
 
 
 class Tools:
-    """What an assistant can do in one App's world. Docstrings and signatures are what it reads of the tools."""
+    """An assistant's tools in one App's world. The assistant reads docstrings and signatures."""
 
     def __init__(self, emulator: ControlClient) -> None:
         self._emulator = emulator
 
     def call(
-        self, method: Literal["GET", "POST", "PATCH", "DELETE"], path: str, body: JSON | None = None, key: str = ""
+        self,
+        method: Literal["GET", "POST", "PATCH", "DELETE"],
+        path: str,
+        body: JSON | None = None,
+        key: str = "",
     ) -> str:
-        """Call the service: a path such as /v1/customers/?page_size=5, or one under /_emulator. `key` is sent as
-        Idempotency-Key. Errors of the service are answers too."""
+        """Call the service, or the control API. Errors of the service are responses too.
+
+        `path`: such as /v1/customers/?page_size=5, or one under /_emulator. `key` is sent as
+        Idempotency-Key.
+        """
         headers = {"Idempotency-Key": key} if key else {}
         answer = self._emulator.request(method, path, json=body, headers=headers)
         return f"{answer.status_code}\n{answer.text}"
 
     def advance(self, by: str) -> str:
-        """Move the clock forward and wait for what that causes. `by`: a duration (31d, 6h), an instant or day
-        (2026-03-01), `next` for the next job, or an event type to stop at (invoice.paid)."""
+        """Move the clock forward and wait for the effects.
+
+        `by`: a duration (31d, 6h), an instant or day (2026-03-01), `next` for the next job, or an
+        event type to stop at (invoice.paid).
+        """
         return _json(self._emulator.post("/clock/advance", _distance(by)))
 
     def trigger(self, event: str, overrides: JSON | None = None) -> str:
-        """Cause an event by real changes of state: {"subscription": "sub_…"} uses that object, other names set fields
-        of new ones."""
-        return _json(self._emulator.post("/trigger", {"event": event, "overrides": overrides or {}}))
+        """Cause an event by real changes of state.
+
+        The override {"subscription": "sub_…"} uses that object, other names set fields of new ones.
+        """
+        return _json(
+            self._emulator.post("/trigger", {"event": event, "overrides": overrides or {}})
+        )
 
     def explain(self, id: str) -> str:
-        """Return why an object is as it is: the requests, jobs, events, deliveries and emails behind its state."""
+        """Return the causes of an object's state: requests, jobs, events, deliveries and emails."""
         found = self._emulator.get(f"/explain/{id}")
         lines = [f"{id} is {found['status']}" if found["status"] else id]
-        lines += [f"{each['at']} {each['kind']} {each['id'] or ''} {each['summary']}" for each in found["chain"]]
+        lines += [
+            f"{each['at']} {each['kind']} {each['id'] or ''} {each['summary']}"
+            for each in found["chain"]
+        ]
         lines += self._payment_errors(found["chain"])
-        return "\n".join(lines if found["complete"] else [*lines, "(older causes are no longer in the journal)"])
+        return "\n".join(
+            lines if found["complete"] else [*lines, "(older causes are no longer in the journal)"]
+        )
 
     def _payment_errors(self, chain: list[Any]) -> Iterator[str]:
         """Yield why the last payment of a chain failed."""
-        failed = [each["object"] for each in chain if each["summary"].startswith("payment_intent.failed")]
+        failed = [
+            each["object"] for each in chain if each["summary"].startswith("payment_intent.failed")
+        ]
         for id in failed[-1:]:
             intent = self._emulator.get(f"/objects/{id}")
             error = intent["last_error"] or {}
-            yield f"{id} charged {intent['payment_method']}: {error.get('code')}: {error.get('message')}"
+            yield (
+                f"{id} charged {intent['payment_method']}: {error.get('code')}:"
+                f" {error.get('message')}"
+            )
 
     def requests(self, id: str = "", status: int | None = None, limit: int = 20) -> str:
-        """Return the newest requests of the application, oldest of them first; with `id` one in full, with what it changed."""
+        """Return the application's newest requests, oldest first; with `id` one and its changes."""
         if id:
             return click.unstyle(logs.detail(self._emulator.get(f"/requests/{id}")))
         found = [*self._emulator.pages("/requests", limit, status=status)]
         return (
             "\n".join(
-                f"{each['id']}  {when(each['created_at'])}  {each['status']}  {each['method']} {each['path']}"
+                f"{each['id']}  {when(each['created_at'])}  {each['status']}  {each['method']}"
+                f" {each['path']}"
                 for each in reversed(found)
             )
             or "none"
         )
 
-    def arrange(self, what: Literal["object", "fault", "outcome", "settings"], values: JSON, id: str = "") -> str:
-        """Set a scene. object: fields of the object `id`. fault: {"match": {"operation": "createRefund"}, "then":
-        {"status": 503}} or {"drop": "after"}, also of webhooks. outcome: how the next payments end. settings: of the
-        App."""
+    def arrange(
+        self, what: Literal["object", "fault", "outcome", "settings"], values: JSON, id: str = ""
+    ) -> str:
+        """Set a scene.
+
+        object: fields of the object `id`. fault: {"match": {"operation": "createRefund"}, "then":
+        {"status": 503}} or {"drop": "after"}, also of webhooks. outcome: how the next payments end.
+        settings: of the App.
+        """
         if what == "object":
             return _json(self._emulator.patch(f"/objects/{id}", values))
         if what == "settings":
             return _json(self._emulator.patch("/app", {"settings": values}))
         return _json(self._emulator.post(f"/{what}s", values))
 
-    def snapshot(self, action: Literal["save", "restore", "list", "rewind", "reset"], name: str = "assistant") -> str:
-        """Save or restore the world by name, list snapshots, take back the last request (rewind), or start over."""
+    def snapshot(
+        self, action: Literal["save", "restore", "list", "rewind", "reset"], name: str = "assistant"
+    ) -> str:
+        """Save or restore the world by name, list snapshots, undo a request (rewind), or reset."""
         method, path, body = {
             "save": ("POST", "/snapshots", {"name": name}),
             "restore": ("POST", f"/snapshots/{name}/restore", None),
@@ -152,12 +196,13 @@ class Tools:
         return _json(self._emulator.call(method, path, json=body))
 
     def prove(self) -> str:
-        """Judge the integration by what it did so far: usage rules it broke (audit) and whether the money adds up
-        (ledger)."""
+        """Judge the integration so far: usage rules it broke (audit), and its money (ledger)."""
         findings = self._emulator.get("/audit")["findings"]
         balanced = self._emulator.get("/ledger", page_size=1)["balanced"]
         errors = [each for each in findings if each["severity"] == "error"]
-        return _json({"passed": balanced and not errors, "balanced": balanced, "findings": findings})
+        return _json(
+            {"passed": balanced and not errors, "balanced": balanced, "findings": findings}
+        )
 
 
 def _json(value: Any) -> str:

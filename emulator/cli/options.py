@@ -29,28 +29,37 @@ Decorator = Callable[[Any], Any]
 
 
 def option(name: str, *names: str, **attributes: Any) -> Decorator:
-    """Return an option that can also be set in the environment: ``--port`` as ``PAYMENTS_EMULATOR_PORT``."""
+    """Return an option with an environment variable: ``--port``, ``PAYMENTS_EMULATOR_PORT``."""
     return click.option(name, *names, envvar=variable(name), show_default=True, **attributes)
 
 
 def variable(name: str) -> str:
-    return "PAYMENTS_EMULATOR_" + name.split("/", maxsplit=1)[0].removeprefix("--").replace("-", "_").upper()
+    return (
+        "PAYMENTS_EMULATOR_"
+        + name.split("/", maxsplit=1)[0].removeprefix("--").replace("-", "_").upper()
+    )
 
 
 CONNECTION = (
     option("--url", default=DEFAULT_URL, metavar="URL", help="URL of the emulator."),
     option("--key", default=DEFAULT_KEY, metavar="KEY", help="Secret key of the App."),
     click.option("--app", metavar="NAME", help="Name of the (test) App, instead of its key."),
-    option("--control-token", metavar="TOKEN", help="Control token that the emulator was started with, if any."),
+    option(
+        "--control-token",
+        metavar="TOKEN",
+        help="Control token that the emulator was started with, if any.",
+    ),
 )
 """The options that name the emulator and the App."""
 
 
 def with_client(function: Callable[..., Any]) -> Any:
-    """Return a command on a running emulator: adds the options of its connection and passes the client as ``emulator``."""
+    """Return a command with the options of a connection and its client as ``emulator``."""
 
     @wraps(function)
-    def command(*, url: str, key: str, app: str | None, control_token: str | None, **chosen: Any) -> Any:
+    def command(
+        *, url: str, key: str, app: str | None, control_token: str | None, **chosen: Any
+    ) -> Any:
         from emulator.cli.control_client import ControlClient
 
         context = click.get_current_context()
@@ -76,7 +85,9 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, one 
 """``--json`` of every command that prints objects."""
 
 
-no_wait = click.option("--no-wait", is_flag=True, help="Return at once, before webhooks have their outcome.")
+no_wait = click.option(
+    "--no-wait", is_flag=True, help="Return at once, before webhooks have their outcome."
+)
 """``--no-wait`` of every command that causes events."""
 
 
@@ -92,7 +103,7 @@ def guidance(mistyped: str, words: Iterable[str]) -> str:
 
 
 class Parsed(click.ParamType):  # type: ignore[type-arg]  # older clicks have no generic one
-    """A value that a function parses; its ``ValueError`` for invalid text says what is allowed. Shells complete ``words``."""
+    """A value that a function parses; its ``ValueError`` explains. Shells complete ``words``."""
 
     def __init__(self, name: str, parse: Callable[[str], Any], words: Sequence[str] = ()) -> None:
         self.name = name
@@ -105,15 +116,19 @@ class Parsed(click.ParamType):  # type: ignore[type-arg]  # older clicks have no
         except ValueError as error:
             self.fail(str(error), param, ctx)
 
-    def get_missing_message(self, param: click.Parameter, ctx: click.Context | None = None) -> str | None:
+    def get_missing_message(
+        self, param: click.Parameter, ctx: click.Context | None = None
+    ) -> str | None:
         return guidance("", self._words).capitalize() if self._words else None
 
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
         return [CompletionItem(word) for word in self._words if word.startswith(incomplete)]
 
 
 class Number(click.FloatRange):
-    """A number within bounds; ``nan`` passes each comparison of click's, and infinity has no JSON."""
+    """A number within bounds; ``nan`` passes click's comparisons, and infinity has no JSON."""
 
     name = "number"
 
@@ -221,7 +236,7 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 class OutputFile(click.Path):
-    """A file to be written, in a folder that exists. A long run whose report has no place does not begin."""
+    """A file to write in a folder that exists: no long run begins with no place for its report."""
 
     def __init__(self) -> None:
         super().__init__(dir_okay=False, writable=True, path_type=Path)
@@ -231,7 +246,9 @@ class OutputFile(click.Path):
         if not path.parent.is_dir():
             self.fail(f"{path}: cannot be written: there is no folder {path.parent}", param, ctx)
         if not path.exists() and not os.access(path.parent, os.W_OK):
-            self.fail(f"{path}: cannot be written: no files may be made in {path.parent}", param, ctx)
+            self.fail(
+                f"{path}: cannot be written: no files may be made in {path.parent}", param, ctx
+            )
         return path
 
 
@@ -258,7 +275,9 @@ def read_snapshot(file: BinaryIO) -> Any:
 
     name, content = file.name, file.read(SNAPSHOT.most + 1)
     if len(content) > SNAPSHOT.most:
-        raise click.ClickException(f"{name}: is larger than {SNAPSHOT.most // MIB} MiB, the most that is imported")
+        raise click.ClickException(
+            f"{name}: is larger than {SNAPSHOT.most // MIB} MiB, the most that is imported"
+        )
     try:
         return json.loads(content)
     except RecursionError:
@@ -268,7 +287,7 @@ def read_snapshot(file: BinaryIO) -> Any:
 
 
 def require_extra(extra: str, module: str) -> None:
-    """Raise ``ClickException``, which says what to install, if the module of an extra is missing."""
+    """Raise ``ClickException`` with the package to install if an extra's module is missing."""
     try:
         found = importlib.util.find_spec(module)
     except ModuleNotFoundError:  # of a submodule: there is no such package

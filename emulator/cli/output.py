@@ -1,4 +1,4 @@
-"""The output of commands: an object on a line, a list in rows, a report, or JSON; and what one would run next."""
+"""The output of commands: an object's line, a list's rows, a report, JSON; and the next command."""
 
 from __future__ import annotations
 
@@ -15,7 +15,14 @@ import click
 from click.core import ParameterSource
 
 from emulator.checks.runs import counted
-from emulator.cli.options import OUTPUT_FILE, Decorator, as_json, with_client, with_options, write_text
+from emulator.cli.options import (
+    OUTPUT_FILE,
+    Decorator,
+    as_json,
+    with_client,
+    with_options,
+    write_text,
+)
 
 if TYPE_CHECKING:
     from emulator.checks.report import Report
@@ -28,9 +35,12 @@ StyledText = str | tuple[str, dict[str, Any]]
 
 
 def printed(
-    line: Callable[[Any], str], *, then: Callable[[Any], str] | None = None, status: Callable[[Any], int] = lambda _: 0
+    line: Callable[[Any], str],
+    *,
+    then: Callable[[Any], str] | None = None,
+    status: Callable[[Any], int] = lambda _: 0,
 ) -> Decorator:
-    """Return what makes a command of a function that asks an emulator: it prints the object that the function returns.
+    """Return the decorator that makes a function's returned object a command's printed output.
 
     ``then`` returns what one would run next, ``status`` the exit status.
     """
@@ -66,14 +76,17 @@ def print_next(command: str, as_json: bool = False) -> None:
         for name in ("url", "key", "app")
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
     ]
-    click.echo(click.style(fitted(f"next: payments-emulator {command}{''.join(given)}"), dim=True), err=True)
+    click.echo(
+        click.style(fitted(f"next: payments-emulator {command}{''.join(given)}"), dim=True),
+        err=True,
+    )
 
 
 # -- lists
 
 
 class Row(NamedTuple):
-    """An object on one line: when and what; ``about`` is the id of the object whose name is shown, ``id`` ends the line."""
+    """An object's line: time, text; ``about``: the id of the named object; ``id`` at the end."""
 
     at: str
     cells: tuple[StyledText, ...]
@@ -82,10 +95,10 @@ class Row(NamedTuple):
 
 
 class Listing(NamedTuple):
-    """A list of the control API: its path, its rows, what is said of an empty one, and what one would run next.
+    """A list of the control API: path, rows, the text of an empty one, and the next command.
 
-    ``stream`` is the kind of the stream's messages about its objects, ``value`` that of an object for a filter.
-    The latest object is printed last.
+    ``stream`` is the kind of the stream's messages about its objects, ``value`` that of an object
+    for a filter. The latest object is printed last.
     """
 
     path: str
@@ -109,12 +122,18 @@ def follow(noun: str) -> Decorator:
 
 def limit(which: str) -> Decorator:
     return click.option(
-        "--limit", "-n", type=click.IntRange(1), default=20, show_default=True, metavar="N", help=f"Show the N {which}."
+        "--limit",
+        "-n",
+        type=click.IntRange(1),
+        default=20,
+        show_default=True,
+        metavar="N",
+        help=f"Show the N {which}.",
     )
 
 
 def list_options(which: str) -> Decorator:
-    """Return what gives a command the options of a list, as ``shown``, and the emulator; ``which`` objects come first."""
+    """Return a decorator that adds list options (``shown``) and emulator; ``which`` come first."""
     options = [
         limit(which),
         click.option("--ids", "with_ids", is_flag=True, help="Show whole ids, and no names."),
@@ -132,9 +151,14 @@ def list_options(which: str) -> Decorator:
 
 
 def print_list(
-    emulator: ControlClient, listing: Listing, filters: Mapping[str, Any], shown: Shown, *, follow: bool = False
+    emulator: ControlClient,
+    listing: Listing,
+    filters: Mapping[str, Any],
+    shown: Shown,
+    *,
+    follow: bool = False,
 ) -> None:
-    """Print the first objects of a list, the latest of them last; then, to ``follow`` it, each that the stream brings."""
+    """Print a list's first objects, the latest last; to ``follow`` it, then those of the stream."""
 
     def first() -> list[Any]:
         found = [*emulator.pages(listing.path, shown.limit, **filters)]
@@ -142,7 +166,11 @@ def print_list(
 
     if follow:
         coming = tail(emulator, listing.stream, first)
-        wanted = (each for each in coming if all(v in (None, listing.value(each, n)) for n, v in filters.items()))
+        wanted = (
+            each
+            for each in coming
+            if all(v in (None, listing.value(each, n)) for n, v in filters.items())
+        )
         print_rows(emulator, wanted, listing.row, shown)
         return
     items = first()
@@ -154,8 +182,10 @@ def print_list(
         click.echo(f"No such {listing.noun}." if some else f"No {listing.noun} yet.", err=True)
 
 
-def print_rows(emulator: ControlClient, items: Iterable[Any], row: Callable[[Any], Row], shown: Shown) -> None:
-    """Print objects in rows, with the names of what they are about, under the days on which they happened."""
+def print_rows(
+    emulator: ControlClient, items: Iterable[Any], row: Callable[[Any], Row], shown: Shown
+) -> None:
+    """Print objects in rows under their days, with the names of their subjects."""
     day, width = "", columns() if sys.stdout.isatty() else None
     # Of a stream, which a list is not, each object is printed at once.
     for batch in [items] if isinstance(items, list) else ([item] for item in items):
@@ -169,7 +199,9 @@ def print_rows(emulator: ControlClient, items: Iterable[Any], row: Callable[[Any
                 if each.at[:10] != day:
                     day = each.at[:10]
                     click.echo(click.style(day, dim=True))
-                click.echo(in_one_line(each, names.get(each.about or "", ""), width, shown.with_ids))
+                click.echo(
+                    in_one_line(each, names.get(each.about or "", ""), width, shown.with_ids)
+                )
         sys.stdout.flush()
 
 
@@ -191,9 +223,10 @@ LEAST = {"id": 13, "name": 9, "cell": 7}
 
 
 def in_one_line(row: Row, name: str, width: int | None, whole_id: bool) -> str:
-    """Return the time of day, what happened and to whom: the name, then the id; shortened to the width of a terminal.
+    """Return time of day, event and subject (name, id) in a line no wider than the terminal.
 
-    The id is shortened first, unless it is wanted whole: commands take its start. Then the name, then the last cells.
+    The id is shortened first, unless it is wanted whole: commands take its start. Then the name,
+    then the last cells.
     """
     cells = [each if isinstance(each, tuple) else (each, {}) for each in row.cells]
     parts = [("cell", clock_time(row.at), {}), *(("cell", *cell) for cell in cells)]
@@ -207,9 +240,12 @@ def in_one_line(row: Row, name: str, width: int | None, whole_id: bool) -> str:
         kept = room[number] if kind == "id" and whole_id else LEAST[kind]
         room[number] = min(room[number], max(room[number] - excess, kept))
     shortened = (
-        text if len(text) <= most else f"{text[: most - 1]}…" for most, (_, text, _) in zip(room, parts, strict=True)
+        text if len(text) <= most else f"{text[: most - 1]}…"
+        for most, (_, text, _) in zip(room, parts, strict=True)
     )
-    return "  ".join(click.style(text, **style) for text, (_, _, style) in zip(shortened, parts, strict=True)).rstrip()
+    return "  ".join(
+        click.style(text, **style) for text, (_, _, style) in zip(shortened, parts, strict=True)
+    ).rstrip()
 
 
 RESETS = {
@@ -222,11 +258,12 @@ RESETS = {
 
 
 def tail(emulator: ControlClient, kind: str, recent: Callable[[], list[Any]]) -> Iterator[Any]:
-    """Yield the recent objects, oldest first, then each that the stream reports. It ends only with an error or Ctrl-C."""
+    """Yield the recent objects, oldest first, then the stream's, until an error or Ctrl-C."""
     shown: set[str] = set()
     for message, item in emulator.stream(kind):
         if message == "open":
-            # Fetched after the stream is open, so nothing is missed; what arrives by both ways is shown once.
+            # Fetched after the stream is open, so nothing is missed; what arrives by both ways is
+            # shown once.
             before = recent()
             shown = {each["id"] for each in before}
             yield from before
@@ -234,7 +271,10 @@ def tail(emulator: ControlClient, kind: str, recent: Callable[[], list[Any]]) ->
                 click.echo(click.style("── live ──", dim=True), err=True)
         elif message == "reset":
             shown = set()
-            click.echo(f"-- {RESETS.get(item['cause'], item['cause'])}; it is now {when(item['now'])}", err=True)
+            click.echo(
+                f"-- {RESETS.get(item['cause'], item['cause'])}; it is now {when(item['now'])}",
+                err=True,
+            )
         elif message == kind and item["id"] not in shown:
             yield item
 
@@ -260,7 +300,9 @@ class ReportOutput(NamedTuple):
             write_text(self.html, page_of_report(report))
         if self.junit is not None:
             write_text(self.junit, forms.as_junit(report))
-        click.echo(forms.as_json(report) if self.as_json else fitted("\n".join(report.lines(colour=True))))
+        click.echo(
+            forms.as_json(report) if self.as_json else fitted("\n".join(report.lines(colour=True)))
+        )
         return 0 if report.passed else 1
 
 
@@ -286,7 +328,7 @@ CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def printable(value: Any) -> Any:
-    """Return the value without control characters in its texts: a customer's name must not control the terminal."""
+    """Return the value without control characters: no customer's name may control the terminal."""
     if isinstance(value, str):
         return CONTROLS.sub("?", value)
     if isinstance(value, dict):
@@ -295,20 +337,24 @@ def printable(value: Any) -> Any:
 
 
 def fitted(text: str, stream: TextIO | None = None) -> str:
-    """Return the text as it is; on a terminal that is too narrow, lines go on below, indented, and no word is broken."""
+    """Return the text; on a narrow terminal, break long lines between words and indent the rest."""
     if not (stream or sys.stdout).isatty():
         return text
     return "\n".join(map(wrapped, text.split("\n")))
 
 
 def wrapped(line: str) -> str:
-    """Return a line for the width of the terminal; what goes on below is indented further than the line is."""
+    """Return a line wrapped to the terminal's width; its rest is indented further."""
     width = columns()
-    if len(click.unstyle(line)) <= width or line.lstrip().startswith("again: "):  # a command is there to be copied
+    if len(click.unstyle(line)) <= width or line.lstrip().startswith(
+        "again: "
+    ):  # a command is there to be copied
         return line
     own = line[: len(line) - len(line.lstrip())]
     indent = f"{own}  " if own else "    "
-    return textwrap.fill(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return textwrap.fill(
+        line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
 
 
 def columns() -> int:
@@ -318,7 +364,7 @@ def columns() -> int:
 
 
 class TerminalLine:
-    """A line on the terminal that is written over and over, and is gone at the end; nothing where there is none."""
+    """A terminal line that is written over and gone at the end; nothing without a terminal."""
 
     def __init__(self) -> None:
         self.is_terminal = sys.stderr.isatty()

@@ -16,7 +16,10 @@ def payment_line(intent: Any) -> str:
     error = intent["last_error"]
     why = f"  {error['code']}" if error else ""
     paid = plain_money(intent["amount"], intent["currency"])
-    return f"{when(intent['created_at'])}  {intent['id']}  {paid}  {click.style(intent['status'], bold=True)}{why}"
+    return (
+        f"{when(intent['created_at'])}  {intent['id']}  {paid} "
+        f" {click.style(intent['status'], bold=True)}{why}"
+    )
 
 
 @click.command()
@@ -25,8 +28,15 @@ def payment_line(intent: Any) -> str:
 @click.option("--card", metavar="NUMBER", help="Pay by the card of this number.")
 @click.option("--iban", metavar="IBAN", help="Pay by bank transfer from this account.")
 @click.option("--email", metavar="ADDRESS", help="Pay by the PayPal account of this address.")
-@click.option("--amount", type=click.IntRange(1), metavar="N", help="Amount in minor units, where the buyer chooses.")
-@click.option("--quantity", type=click.IntRange(1), metavar="N", help="Quantity, where the buyer chooses.")
+@click.option(
+    "--amount",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Amount in minor units, where the buyer chooses.",
+)
+@click.option(
+    "--quantity", type=click.IntRange(1), metavar="N", help="Quantity, where the buyer chooses."
+)
 @no_wait
 @printed(
     payment_line,
@@ -40,8 +50,9 @@ def pay(emulator: ControlClient, target: str, *, no_wait: bool, **given: Any) ->
     payments-emulator pay sess_4fKq9ZsT1mVbX7cR2yLdH8wN
     payments-emulator pay inv_5Nw8xR3tY6uJ1mB4vC7zK2Lq --phone +24177000001
 
-    Without a phone, card, account or address it pays by something that works. On a frozen clock it returns when the
-    webhooks of the payment have their outcome. Exit status 1 if the payment failed.
+    Without a phone, card, account or address it pays by something that works. On a frozen clock it
+    returns when the webhooks of the payment have their outcome. Exit status 1 if the payment
+    failed.
     """
     from emulator.client.api import RACING, method, pay_path
 

@@ -1,4 +1,4 @@
-"""``test receiver``: send valid and invalid deliveries to a webhook receiver, and report how it answers."""
+"""``test receiver``: send valid and invalid deliveries to a receiver, report its responses."""
 
 from __future__ import annotations
 
@@ -24,7 +24,11 @@ METHODS = ("HMAC_SHA256", "JWT", "BASIC")
 
 @click.command()
 @click.argument("receiver_url")
-@option("--secret", metavar="SECRET", help="Secret that signs the deliveries; configure the same one in your receiver.")
+@option(
+    "--secret",
+    metavar="SECRET",
+    help="Secret that signs the deliveries; configure the same one in your receiver.",
+)
 @click.option(
     "--method",
     type=click.Choice(METHODS),
@@ -41,8 +45,16 @@ METHODS = ("HMAC_SHA256", "JWT", "BASIC")
     metavar="SECONDS",
     help="Time the receiver has for each answer.",
 )
-@click.option("--ssl-verification/--no-ssl-verification", default=True, help="Whether the certificate must be valid.")
-@option("--url", metavar="URL", help="URL of the emulator from which the receiver reads objects, if it does.")
+@click.option(
+    "--ssl-verification/--no-ssl-verification",
+    default=True,
+    help="Whether the certificate must be valid.",
+)
+@option(
+    "--url",
+    metavar="URL",
+    help="URL of the emulator from which the receiver reads objects, if it does.",
+)
 @option("--key", default=DEFAULT_KEY, metavar="KEY", help="Secret key of the App there.")
 @option("--control-token", metavar="TOKEN", help="Control token that it was started with, if any.")
 @with_report
@@ -58,20 +70,21 @@ def receiver(
 ) -> int:
     """Test a webhook receiver with valid and invalid deliveries.
 
-    \b
-    export PAYMENTS_EMULATOR_SECRET=whsec_4Kd8sF2hJ6lQ1wE5rT9yU3iO7pA0zX4c
-    payments-emulator test receiver http://localhost:3000/webhooks
-    payments-emulator test receiver https://staging.example.com/webhooks --method JWT
-    payments-emulator test receiver localhost:3000/hooks --method BASIC --webhook wh_5Tn8cV2bX6mK1jH4gF7dS9aP
+    \b export PAYMENTS_EMULATOR_SECRET=whsec_4Kd8sF2hJ6lQ1wE5rT9yU3iO7pA0zX4c payments-emulator test
+    receiver http://localhost:3000/webhooks payments-emulator test receiver
+    https://staging.example.com/webhooks --method JWT payments-emulator test receiver
+    localhost:3000/hooks --method BASIC --webhook wh_5Tn8cV2bX6mK1jH4gF7dS9aP
 
-    Events of every type are sent as the service sends them: valid, forged, expired, repeated, out of order, slowly,
-    large. Configure any shared secret on both sides. Without --url no emulator needs to run, and the
-    customers and payments of the events cannot be read; with it they are created there. Use a test
-    instance. Exit status 1 if a check fails.
+    Events of every type are sent as the service sends them: valid, forged, expired, repeated, out
+    of order, slowly, large. Configure any shared secret on both sides. Without --url no emulator
+    needs to run, and the customers and payments of the events cannot be read; with it they are
+    created there. Use a test instance. Exit status 1 if a check fails.
     """
     receiver_url = destination(receiver_url, "'RECEIVER_URL'")
     with _emulator(url, key, control_token) as there:
-        return output.show(certified(receiver_url, timeout=timeout, quiet=output.as_json, **signing, **there))
+        return output.show(
+            certified(receiver_url, timeout=timeout, quiet=output.as_json, **signing, **there)
+        )
 
 
 @contextmanager
@@ -88,7 +101,9 @@ def _emulator(url: str | None, key: str, token: str | None) -> Iterator[dict[str
 
         def cause(type: str, overrides: Mapping[str, Any]) -> Sequence[Any]:
             body = {"event": type, "overrides": overrides}
-            request = emulator.send("POST", "/trigger", json=body, headers=RACING).headers["request-id"]
+            request = emulator.send("POST", "/trigger", json=body, headers=RACING).headers[
+                "request-id"
+            ]
             caused = emulator.get(f"/requests/{request}")["event_ids"]
             events = emulator.get("/events", page_size=PAGE)["data"]
             return [event for event in reversed(events) if event["id"] in caused]
@@ -107,7 +122,7 @@ def certified(
     quiet: bool = False,
     **more: Any,
 ) -> Report:
-    """Return what a receiver makes of valid and invalid deliveries. Raises ``ClickException`` if it does not answer."""
+    """Return a receiver's results. Raises ``ClickException`` if it gives no response."""
     if not secret or not secret.isprintable():
         raise click.UsageError(
             "give the secret of your receiver with PAYMENTS_EMULATOR_SECRET or --secret; "
@@ -115,7 +130,8 @@ def certified(
         )
     if method == "BASIC" and webhook is None:
         raise click.UsageError(
-            "with BASIC the user name is the endpoint's id: give the id that your receiver expects with --webhook"
+            "with BASIC the user name is the endpoint's id: give the id that your receiver expects"
+            " with --webhook"
         )
     import asyncio
 

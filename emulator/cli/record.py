@@ -13,10 +13,16 @@ from emulator.insight.recording.renderers import FORMS
 
 
 @click.command()
-@click.option("--as", "form", type=click.Choice([*FORMS]), help="The form of the test. [default: pytest]")
+@click.option(
+    "--as", "form", type=click.Choice([*FORMS]), help="The form of the test. [default: pytest]"
+)
 @click.option("--start", "is_start", is_flag=True, help="Start recording here.")
-@click.option("--stop", "is_stop", is_flag=True, help="Write what came since --start, then stop recording.")
-@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write to this new FILE.")
+@click.option(
+    "--stop", "is_stop", is_flag=True, help="Write what came since --start, then stop recording."
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path), metavar="FILE", help="Write to this new FILE."
+)
 @with_client
 def record(
     emulator: ControlClient,
@@ -33,11 +39,13 @@ def record(
     payments-emulator record --start
     payments-emulator record --stop --as node --out recorded.test.mjs
 
-    Ids become variables. Moves of the clock, outcomes, faults and settings stay; what changes nothing is left out. Card
-    numbers and secrets are replaced by test values.
+    Ids become variables. Moves of the clock, outcomes, faults and settings stay; what changes
+    nothing is left out. Card numbers and secrets are replaced by test values.
     """
     if out is not None and out.exists():  # a test is often changed after it was written
-        raise click.BadParameter(f"{out} exists; move it away or name another one", param_hint="'--out'")
+        raise click.BadParameter(
+            f"{out} exists; move it away or name another one", param_hint="'--out'"
+        )
     if is_start:
         if is_stop or form or out:
             raise click.UsageError("--start stands alone; --stop takes --as and --out")
@@ -45,7 +53,9 @@ def record(
         click.echo("Recording. 'payments-emulator record --stop' writes the test.", err=True)
         return
     marks = _under_way(emulator) if is_stop else {}
-    text = emulator.send("GET", "/recording", query={**marks, **({"as": form} if form else {})}).text
+    text = emulator.send(
+        "GET", "/recording", query={**marks, **({"as": form} if form else {})}
+    ).text
     if out is None:
         click.echo(text, nl=False)
     else:
@@ -57,10 +67,12 @@ def record(
 
 
 def _under_way(emulator: ControlClient) -> dict[str, Any]:
-    """Return what came since the start of the recording, which is stopped only once its test is written."""
+    """Return the news of a recording, which stops only once its test is written."""
     state = emulator.get("/recording/state")
     if not state["is_recording"]:
-        raise click.ClickException("no recording is under way; 'payments-emulator record --start' begins one")
+        raise click.ClickException(
+            "no recording is under way; 'payments-emulator record --start' begins one"
+        )
     if state["until_request"] is None:
         raise click.ClickException("nothing is recorded yet: no request came since the start")
     return {"since": state["since_request"], "until": state["until_request"]}

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from emulator.web.root_app import AnsweredRequest
 
 MAX_WAITING = 10_000
-"""Lines that wait for a slow reader of the output; further ones are dropped, since requests must not wait for it."""
+"""Waiting lines for a slow reader; further ones are dropped, since requests must not wait."""
 
 MOMENT = 0.05
 """Seconds of requests that are printed together."""
 
 TOGETHER = 32
-"""Lines that are made and written in one go: this thread holds up that of the requests meanwhile."""
+"""The number of lines made and written in one go; meanwhile the requests' thread waits."""
 
 PATIENCE = 1.0
 """Seconds that the end waits for the last lines to be written."""
@@ -39,11 +39,13 @@ OWN = ("/_emulator/", "/docs", "/openapi", "/favicon")
 class RequestLines:
     """Prints requests, in a thread, so that none waits for a terminal or a pipe.
 
-    Those of a moment are printed together: to wake the thread for each one halved the rate of requests.
+    Those of a moment are printed together: to wake the thread for each one halved the rate of
+    requests.
     """
 
     def __init__(self) -> None:
-        # A person reads names, and no more than a hundred lines at once; names take longer than many a request.
+        # A person reads names, and no more than a hundred lines at once; names take longer than
+        # many a request.
         self._is_terminal = sys.stdout.isatty()
         self._waiting: deque[tuple[AnsweredRequest, str]] = deque()
         self._some = threading.Event()
@@ -53,7 +55,9 @@ class RequestLines:
 
     def report(self, request: AnsweredRequest, answer: bytes, world: World | None) -> None:
         """Print a request, soon; ``answer`` and ``world`` are those of one that is recorded."""
-        hidden = request.path.startswith(INBOXES) or (request.method == "GET" and request.path.startswith(OWN))
+        hidden = request.path.startswith(INBOXES) or (
+            request.method == "GET" and request.path.startswith(OWN)
+        )
         if not hidden and len(self._waiting) < MAX_WAITING:
             is_named = self._is_terminal and len(self._waiting) < 100
             self._waiting.append((request, said(request, answer, world if is_named else None)))
@@ -71,9 +75,13 @@ class RequestLines:
             self._ending.wait(MOMENT)
             self._some.clear()
             for _ in range(0, len(self._waiting), TOGETHER):
-                requests = [self._waiting.popleft() for _ in range(min(TOGETHER, len(self._waiting)))]
+                requests = [
+                    self._waiting.popleft() for _ in range(min(TOGETHER, len(self._waiting)))
+                ]
                 try:
-                    click.echo("\n".join(text_line(*each, styled=self._is_terminal) for each in requests))
+                    click.echo(
+                        "\n".join(text_line(*each, styled=self._is_terminal) for each in requests)
+                    )
                 except OSError:
                     # The reader has closed its end; the server goes on.
                     return
@@ -81,7 +89,7 @@ class RequestLines:
 
 
 def said(request: AnsweredRequest, answer: bytes, world: World | None) -> str:
-    """Return the result of an advance, or the name in a world of the object that another request is about."""
+    """Return an advance's result, or the name in a world of the object another request is about."""
     if request.path == "/_emulator/clock/advance" and request.status == 200:
         return advance_lines(json.loads(answer)).partition("\n")[0]
     if world is None:
@@ -97,12 +105,14 @@ def said(request: AnsweredRequest, answer: bytes, world: World | None) -> str:
 
 
 def text_line(request: AnsweredRequest, said: str = "", *, styled: bool = False) -> str:
-    """Return a request as a line: App, status, method, path, its subject or result, the events it caused, real time."""
+    """Return a request's line: App, status, method, path, subject or result, events, real time."""
     path, status = request.path, str(request.status)
     if not (path.isascii() and path.isprintable()):
         path = printable(path)
     if styled:
-        status = click.style(status, fg="green" if status < "4" else "yellow" if status < "5" else "red")
+        status = click.style(
+            status, fg="green" if status < "4" else "yellow" if status < "5" else "red"
+        )
     line = f"{request.app or '-':<12}  {status}  {request.method} {path}"
     if said:
         line += f"  {printable(said)}"

@@ -1,4 +1,4 @@
-"""Commands that the user names, run many times, each time with a sandbox of its own: captured, counted, repeated alone."""
+"""The user's commands, run many times in sandboxes of their own: captured, counted, repeatable."""
 
 from __future__ import annotations
 
@@ -33,22 +33,35 @@ if TYPE_CHECKING:
 # -- the options of a command that runs another one many times
 
 
-WORLD_OPTIONS = ("clock", "seed", "keys", "fixtures", "chosen_assumptions", "profile", "trust_network")
-"""The options of ``serve`` that say how the worlds of a run are; its server is for this machine alone."""
+WORLD_OPTIONS = (
+    "clock",
+    "seed",
+    "keys",
+    "fixtures",
+    "chosen_assumptions",
+    "profile",
+    "trust_network",
+)
+"""The options of ``serve`` about a run's worlds; its server is for this machine alone."""
 
 key = option("--key", default=DEFAULT_KEY, metavar="KEY", help="API key for COMMAND.")
-budget = click.option("--budget", type=Number(min=0), metavar="SECONDS", help="Start no run after this time.")
+budget = click.option(
+    "--budget", type=Number(min=0), metavar="SECONDS", help="Start no run after this time."
+)
 command_line = click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 
 
 def jobs(runs: int) -> Callable[[Any], Any]:
     return click.option(
-        "--jobs", type=click.IntRange(1, 64), default=runs * (os.cpu_count() or 1), help="Runs at a time."
+        "--jobs",
+        type=click.IntRange(1, 64),
+        default=runs * (os.cpu_count() or 1),
+        help="Runs at a time.",
     )
 
 
 class CommandLine(NamedTuple):
-    """The line of an examination: COMMAND, its key, the options of its worlds, where the report goes, and the runs."""
+    """An examination's line: COMMAND, key, worlds' options, the report's place, and the runs."""
 
     command: tuple[str, ...]
     key: str
@@ -59,7 +72,7 @@ class CommandLine(NamedTuple):
 
     @contextmanager
     def limits(self, commands: CapturedCommands, title: str = "") -> Iterator[RunLimits]:
-        """Yield the limits of runs. SIGTERM, too, ends the commands under way; a terminal shows how many runs are done."""
+        """Yield the runs' limits. SIGTERM ends running commands too; a terminal counts the runs."""
         from emulator.checks.runs import RunLimits
 
         shown = ProgressLine(quiet=self.output.as_json, title=title)
@@ -71,13 +84,15 @@ class CommandLine(NamedTuple):
 
 
 def examination(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return what makes a command of a function that runs COMMAND many times: with its options, those of worlds first."""
+    """Return a decorator for commands that run COMMAND many times; worlds' options come first."""
     own = [each for each in serve.params if each.name in WORLD_OPTIONS]
     settings = {"allow_interspersed_args": False}
 
     def decorate(function: Callable[..., Any]) -> Any:
         @wraps(function)
-        def examine(*, command: tuple[str, ...], key: str, output: ReportOutput, jobs: int, **chosen: Any) -> Any:
+        def examine(
+            *, command: tuple[str, ...], key: str, output: ReportOutput, jobs: int, **chosen: Any
+        ) -> Any:
             worlds = {name: chosen.pop(name) for name in WORLD_OPTIONS}
             line = CommandLine(command, key, worlds, output, jobs, chosen.pop("budget", None))
             return function(line, **chosen)
@@ -99,7 +114,7 @@ def sandbox(
     parts: Any = None,
     built: Callable[[Server], None] = lambda _: None,
 ) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield the URL of a server for one run, always with the same seed, and the variables by which a command finds it.
+    """Yield the URL of one run's server, always of the same seed, and a command's variables.
 
     ``built`` is called with the server before it serves. If it cannot start, the ``commands`` end.
     """
@@ -112,12 +127,19 @@ def sandbox(
 def environment(url: str, key: str, token: str | None = None) -> dict[str, str]:
     values = {"--url": url, "--key": key, "--control-token": token}
     before = os.environ.get("NO_PROXY") or os.environ.get("no_proxy") or ""
-    hosts = ",".join(dict.fromkeys([*filter(None, before.split(",")), urlsplit(url).hostname or ""]))
+    hosts = ",".join(
+        dict.fromkeys([*filter(None, before.split(",")), urlsplit(url).hostname or ""])
+    )
     # Programs use no proxy for the sandbox; both spellings are in use.
-    return {variable(name): value for name, value in values.items() if value} | {"NO_PROXY": hosts, "no_proxy": hosts}
+    return {variable(name): value for name, value in values.items() if value} | {
+        "NO_PROXY": hosts,
+        "no_proxy": hosts,
+    }
 
 
-SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+SIGNALS = [
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+]
 """The signals that end a command; some systems lack some."""
 
 
@@ -134,19 +156,19 @@ def handling(handler: Any) -> Iterator[None]:
 
 
 WITHOUT_PAGES = "PAYMENTS_EMULATOR_WITHOUT_PAGES"
-"""The environment variable that keeps the pytest plugin from drawing failed tests: here they fail again and again."""
+"""The variable that keeps the pytest plugin from drawing failed tests, which are many here."""
 
 OWN_GROUP = 0 if os.name == "posix" else None
-"""A command leads a process group, so that its own children are ended with it, and not by a terminal's Ctrl-C."""
+"""A command leads a process group: its children end with it, not by a terminal's Ctrl-C."""
 
 ERROR = re.compile(r"FAILED |not ok |(Uncaught )?[\w.]*(Error|Exception)\b.*: ")
-"""How programs begin the line that names an error or a failed test; the last line may be Node's version, or a count."""
+"""The start of lines with an error or a failed test; the last may be Node's version or a count."""
 
 LONGEST_LINE = 300
 
 
 def failure_of(status: int, output: str) -> str | None:
-    """Return why a command failed, in one line: its last one that names an error, else its last one; None for status 0."""
+    """Return the failure's line: the last with an error, else the last; None for status 0."""
     if status == 0:
         return None
     lines = [line.strip() for line in output.strip().splitlines()]
@@ -154,26 +176,37 @@ def failure_of(status: int, output: str) -> str | None:
     number = errors[-1] if errors else len(lines) - 1
     said = lines[number] if lines else ""
     if said.endswith(":"):  # as of Node, whose next lines say what differs
-        said = " ".join([said, *takewhile(lambda line: not line.startswith("at "), filter(None, lines[number + 1 :]))])
+        said = " ".join(
+            [
+                said,
+                *takewhile(
+                    lambda line: not line.startswith("at "), filter(None, lines[number + 1 :])
+                ),
+            ]
+        )
     shown = said if len(said) <= LONGEST_LINE else f"{said[:LONGEST_LINE]}…"
     return ", ".join(filter(None, [f"exit status {status}", shown]))
 
 
-def begin(command: Sequence[str], environment: Mapping[str, str], group: int | None, **streams: Any) -> Popen[bytes]:
-    """Start a command that leads a process group of its own, or, with None, stays in that of this process."""
+def begin(
+    command: Sequence[str], environment: Mapping[str, str], group: int | None, **streams: Any
+) -> Popen[bytes]:
+    """Start a command that leads a process group of its own, or stays in this process's (None)."""
     import subprocess  # not needed by the help of a command line
 
     # Windows starts only programs ending in .exe by their bare name; npm, for example, is npm.cmd.
     found = (shutil.which(command[0]) or command[0], *command[1:])
     # Running what the user names is the purpose of the callers.
-    process: Popen[bytes] = subprocess.Popen(found, env=environment, process_group=group, **streams)  # noqa: S603  # see above
+    # see above
+    process: Popen[bytes] = subprocess.Popen(found, env=environment, process_group=group, **streams)  # noqa: S603
     return process
 
 
 class CapturedCommands:
-    """Commands that run at the same time, each in a thread of the caller, and that are ended together.
+    """Commands that run at the same time, in threads of the caller, and end together.
 
-    One that takes ten times as long as the first one did, and longer than ``patience`` seconds (real time), is killed.
+    One that takes ten times as long as the first one did, and longer than ``patience`` seconds
+    (real time), is killed.
     """
 
     def __init__(self, patience: float = 0.0) -> None:
@@ -191,10 +224,11 @@ class CapturedCommands:
         *,
         is_limited: bool = True,
     ) -> tuple[int, str]:
-        """Run a command to its end; return its exit status and its output, errors included. ``variables`` join the environment.
+        """Run a command with ``variables``; return its exit status and output, errors included.
 
-        ``begun`` is given what ends it at once. Raises ``OSError`` if it cannot be run, ``subprocess.TimeoutExpired`` if it
-        took too long, ``KeyboardInterrupt`` where Ctrl-C ended it.
+        ``begun`` is given what ends it at once. Raises ``OSError`` if it cannot be run,
+        ``subprocess.TimeoutExpired`` if it took too long, ``KeyboardInterrupt`` where Ctrl-C ended
+        it.
         """
         from subprocess import DEVNULL, PIPE, STDOUT
 
@@ -225,7 +259,7 @@ class CapturedCommands:
         variables: Mapping[str, str],
         begun: Callable[[Callable[[], None]], None] | None = None,
     ) -> tuple[str | None, str]:
-        """Run a command as :meth:`run` does; return why it failed, if it did, and its output. Raises ``ClickException``."""
+        """Run like :meth:`run`; return the cause of failure, output. Raises ``ClickException``."""
         from subprocess import TimeoutExpired
 
         started = time.monotonic()
@@ -271,7 +305,11 @@ class ProgressLine:
     def planned(self, cases: int, seconds: float) -> None:
         """Say before the first case how many there are, and how long they take at least."""
         if not self._is_quiet:
-            length = f"{seconds / 60:.0f} minutes" if seconds >= 90 else counted(max(round(seconds), 1), "second")
+            length = (
+                f"{seconds / 60:.0f} minutes"
+                if seconds >= 90
+                else counted(max(round(seconds), 1), "second")
+            )
             click.echo(f"{self._title}{counted(cases, 'case')}, about {length} or more.", err=True)
 
     def show(self, done: int, of: int) -> None:

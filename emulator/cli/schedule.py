@@ -12,10 +12,17 @@ from emulator.cli.output import Listing, Row, Shown, list_options, print_list
 
 def job_row(entry: Any) -> Row:
     events = (", ".join(entry["event_types"]),) if entry.get("event_types") else ()
-    return Row(entry["due_at"], ((entry["kind"].ljust(25), {"bold": True}), *events), entry["object"], entry["object"])
+    return Row(
+        entry["due_at"],
+        ((entry["kind"].ljust(25), {"bold": True}), *events),
+        entry["object"],
+        entry["object"],
+    )
 
 
-SCHEDULE = Listing("/schedule", "planned jobs", job_row, then=lambda _: "clock next", is_newest_first=False)
+SCHEDULE = Listing(
+    "/schedule", "planned jobs", job_row, then=lambda _: "clock next", is_newest_first=False
+)
 
 
 @click.command()
@@ -29,7 +36,7 @@ def schedule(emulator: ControlClient, shown: Shown, until: str | None) -> None:
     payments-emulator schedule --until P1Y
     payments-emulator schedule --until 2026-03-01T00:00:00Z --json
 
-    Without --until, shows the jobs planned now. With --until, also shows the jobs that these will plan, such as every
-    renewal of a year. The world itself does not change.
+    Without --until, shows the jobs planned now. With --until, also shows the jobs that these will
+    plan, such as every renewal of a year. The world itself does not change.
     """
     print_list(emulator, SCHEDULE, {"until": until}, shown)

@@ -50,9 +50,20 @@ OPTIONS = (
     option("--port", type=PORT, default=DEFAULT_PORT, help="Port; 0 picks a free one."),
     option("--port-file", type=FILE, help="Write the port to this file when ready."),
     option("--public-url", metavar="URL", help="URL of the server in the links of objects."),
-    option("--clock", type=CLOCK_START, metavar=CLOCK_START.name, default="running", help="Initial state of clocks."),
+    option(
+        "--clock",
+        type=CLOCK_START,
+        metavar=CLOCK_START.name,
+        default="running",
+        help="Initial state of clocks.",
+    ),
     option("--seed", type=int, help="Same seed, same output (with a frozen clock)."),
-    option("--keys", type=click.Choice(["open", "listed"]), default="open", help="Accept any key, or listed ones."),
+    option(
+        "--keys",
+        type=click.Choice(["open", "listed"]),
+        default="open",
+        help="Accept any key, or listed ones.",
+    ),
     option(
         "--fixtures",
         type=click.Path(path_type=Path),
@@ -69,11 +80,25 @@ OPTIONS = (
     ),
     option("--profile", type=PROFILE, help="Use the profile written by 'compare service --out'."),
     option("--state", type=STATE_URL, default="memory", help="Where to persist worlds."),
-    option("--max-worlds", type=click.IntRange(1), default=WORLDS.most, metavar="N", help="Worlds open at a time."),
-    option("--allow-host", "allow_hosts", multiple=True, metavar="NAME", help="A further host name. May be repeated."),
+    option(
+        "--max-worlds",
+        type=click.IntRange(1),
+        default=WORLDS.most,
+        metavar="N",
+        help="Worlds open at a time.",
+    ),
+    option(
+        "--allow-host",
+        "allow_hosts",
+        multiple=True,
+        metavar="NAME",
+        help="A further host name. May be repeated.",
+    ),
     option("--control-token", metavar="TOKEN", help="Token that the control API requires."),
     option("--insecure", is_flag=True, help="Listen beyond loopback without a token."),
-    option("--trust-network", is_flag=True, default=False, help="Allow any host and HTTP webhooks."),
+    option(
+        "--trust-network", is_flag=True, default=False, help="Allow any host and HTTP webhooks."
+    ),
     option("--strict/--no-strict", default=False, help="Check each response against the document."),
 )
 """The options of a sandbox, in the order of the help."""
@@ -91,11 +116,13 @@ def serve(*, quiet: bool, exit_with_stdin: bool, **chosen: Any) -> None:
     payments-emulator serve --port 0 --port-file port.txt
     payments-emulator serve --clock frozen@2026-01-01T00:00:00Z --seed 7
 
-    Every option can be an environment variable: --port is PAYMENTS_EMULATOR_PORT. Guide: /docs/guide/command-line/
+    Every option can be an environment variable: --port is PAYMENTS_EMULATOR_PORT. Guide:
+    /docs/guide/command-line/
     """
     gc.disable()
     allow_open_files()
-    # uvicorn stops on SIGTERM and then raises it again. Ending on request is a success at any moment.
+    # uvicorn stops on SIGTERM and then raises it again. Ending on request is a success at any
+    # moment.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     lines = None if quiet else RequestLines()
     port_file: Path | None = chosen["port_file"]
@@ -115,7 +142,8 @@ def serve(*, quiet: bool, exit_with_stdin: bool, **chosen: Any) -> None:
     finally:
         if lines:
             lines.close()
-        # The system takes back the memory of tens of thousands of worlds at once; Python would look at each object.
+        # The system takes back the memory of tens of thousands of worlds at once; Python would look
+        # at each object.
         gc.disable()
         gc.freeze()
         if (loss := server.unsaved()) is not None:
@@ -123,8 +151,10 @@ def serve(*, quiet: bool, exit_with_stdin: bool, **chosen: Any) -> None:
             sys.exit(1)
 
 
-def make_server(chosen: Mapping[str, Any], listening: socket.socket | None = None, **more: Any) -> Server:
-    """Return the server for the options of a command line, and ``more`` of a sandbox. Raises ``ClickException``.
+def make_server(
+    chosen: Mapping[str, Any], listening: socket.socket | None = None, **more: Any
+) -> Server:
+    """Return the server for a command line's options and ``more`` ones. Raises ``ClickException``.
 
     Options that a command does not have are those of a server for this machine alone, on any port.
     """
@@ -151,31 +181,38 @@ def make_server(chosen: Mapping[str, Any], listening: socket.socket | None = Non
 
 
 def _permitted_host(chosen: Mapping[str, Any]) -> str:
-    """Return the address to listen on. Raises ``UsageError`` for one that others reach without a token."""
+    """Return the address to listen on. Raises ``UsageError`` for a public one without a token."""
     host: str = chosen.get("host", LOOPBACK)
     permitted = chosen.get("control_token") or chosen.get("insecure") or chosen["trust_network"]
     if not permitted and not is_loopback(host):
         raise click.UsageError(
-            f"--host {host}: others than this machine could use the control API; give a --control-token, or say --insecure"
+            f"--host {host}: others than this machine could use the control API; give a"
+            " --control-token, or say --insecure"
         )
     return host
 
 
 class StartingServer:
-    """A server whose port is bound at once, and that ``start`` builds and runs in a thread of its own, as a context manager.
+    """A server whose port is bound at once. ``start``, a context manager, runs it in a thread.
 
-    Clients that connect meanwhile wait. If it cannot start, ``failed`` is called, and the end of the block raises
-    ``ClickException``.
+    Clients that connect meanwhile wait. If it cannot start, ``failed`` is called, and the end of
+    the block raises ``ClickException``.
     """
 
     def __init__(
-        self, chosen: Mapping[str, Any], failed: Callable[[], None], built: Callable[[Server], None], **more: Any
+        self,
+        chosen: Mapping[str, Any],
+        failed: Callable[[], None],
+        built: Callable[[Server], None],
+        **more: Any,
     ) -> None:
         host = _permitted_host(chosen)
         with start_errors():
             self._listening = bind(host, chosen.get("port", 0))
         port = self._listening.getsockname()[1]
-        self.url: str = public_url(chosen) or url_of(host, port, trust_network=chosen["trust_network"])
+        self.url: str = public_url(chosen) or url_of(
+            host, port, trust_network=chosen["trust_network"]
+        )
         self._chosen = chosen
         self._failed = failed
         self._built = built
@@ -213,6 +250,8 @@ class StartingServer:
             self._thread.wait()
         except DidNotStart as error:
             told = error.__cause__
-            raise told if isinstance(told, click.ClickException) else click.ClickException(str(error)) from None
+            raise (
+                told if isinstance(told, click.ClickException) else click.ClickException(str(error))
+            ) from None
         finally:
             self._thread.stop()

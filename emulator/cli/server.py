@@ -32,7 +32,7 @@ def introduce(url: str, keys: str, profile: Profile | None) -> None:
 
 
 def forget_port(port_file: Path | None) -> None:
-    """Delete the port file: a program that waits for it must not find the port of an earlier server."""
+    """Delete the port file: a program must not find the port of an earlier server there."""
     if port_file:
         with writing(port_file):
             port_file.unlink(missing_ok=True)
@@ -57,7 +57,10 @@ def start_errors() -> Iterator[None]:
     try:
         yield
     except CannotListen as error:
-        hint = "; is an emulator running there already? Choose another port with --port; 0 picks a free one"
+        hint = (
+            "; is an emulator running there already? Choose another port with --port; 0 picks a"
+            " free one"
+        )
         raise click.ClickException(f"{error}{hint if error.in_use else ''}") from None
     except StorageError as error:
         raise click.ClickException(error.why) from None
@@ -68,13 +71,15 @@ def start_errors() -> Iterator[None]:
 def public_url(chosen: Mapping[str, Any]) -> str | None:
     url: str | None = chosen.get("public_url")
     if url is not None and not re.fullmatch(r"https?://[^/\s]+/?", url):
-        raise click.BadParameter(f"{url!r}: a URL such as http://sandbox.local:4747", param_hint="'--public-url'")
+        raise click.BadParameter(
+            f"{url!r}: a URL such as http://sandbox.local:4747", param_hint="'--public-url'"
+        )
     return url and url.rstrip("/")
 
 
 @contextmanager
 def own_sandbox(**options: Any) -> Iterator[str]:
-    """Run a sandbox in this process during the block, and yield its URL. Raises ``ClickException`` if it does not start."""
+    """Run a sandbox in this process in the block; yield its URL. Raises ``ClickException``."""
     from emulator.server.sandbox import Options
     from emulator.server.server import Server
     from emulator.server.thread import DidNotStart, ServerThread
@@ -93,9 +98,11 @@ def own_sandbox(**options: Any) -> Iterator[str]:
 def stop_with_stdin(server: Server) -> None:
     """Stop the server once the standard input ends.
 
-    However a program ends, the system closes its end of its pipes, so a server never outlives its parent.
+    However a program ends, the system closes its end of its pipes, so a server never outlives its
+    parent.
     """
-    # Its descriptor, not sys.stdin: a thread that waits in that at the end of the process holds a lock that Python needs.
+    # Its descriptor, not sys.stdin: a thread that waits in that at the end of the process holds a
+    # lock that Python needs.
     with suppress(OSError):
         while os.read(0, 4096):
             pass
@@ -103,10 +110,11 @@ def stop_with_stdin(server: Server) -> None:
 
 
 def tune_garbage_collector() -> None:
-    """Exclude what was loaded at start from garbage collection, and collect rarely: the objects of worlds live long.
+    """Exclude the start's objects from garbage collection; collect rarely: worlds live long.
 
-    The collector is off until then, because a start creates no garbage. Each object is looked at twice, however often
-    that happens; so each look is at few objects, which takes some milliseconds at most.
+    The collector is off until then, because a start creates no garbage. Each object is looked at
+    twice, however often that happens; so each look is at few objects, which takes some milliseconds
+    at most.
     """
     gc.freeze()
     gc.set_threshold(5_000, 5, 40_000)

@@ -27,31 +27,58 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("url")
 @option("--key", required=True, metavar="KEY", help="Secret key of a test App.")
-@click.option("--out", type=OUTPUT_FILE, metavar="FILE", help="Write a profile that serve and exec follow (YAML).")
-@click.option("--against", type=FILE, metavar="PROFILE", help="Exit status 1 if the service differs from a profile.")
-@click.option("--only", multiple=True, metavar="B-nn", help="Ask about this assumption alone; may be repeated.")
-@click.option("--rate", type=Number(0.01), default=2, show_default=True, help="Requests per second at most.")
 @click.option(
-    "--max-requests", type=click.IntRange(1), default=250, show_default=True, help="Requests in all, retries included."
+    "--out",
+    type=OUTPUT_FILE,
+    metavar="FILE",
+    help="Write a profile that serve and exec follow (YAML).",
 )
 @click.option(
-    "--receiver", metavar="URL|local", help="Ask about webhooks; where the service reaches the receiver started here."
+    "--against",
+    type=FILE,
+    metavar="PROFILE",
+    help="Exit status 1 if the service differs from a profile.",
 )
-@click.option("--receiver-port", type=PORT, default=0, show_default=True, help="Port of that receiver.")
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="B-nn",
+    help="Ask about this assumption alone; may be repeated.",
+)
+@click.option(
+    "--rate", type=Number(0.01), default=2, show_default=True, help="Requests per second at most."
+)
+@click.option(
+    "--max-requests",
+    type=click.IntRange(1),
+    default=250,
+    show_default=True,
+    help="Requests in all, retries included.",
+)
+@click.option(
+    "--receiver",
+    metavar="URL|local",
+    help="Ask about webhooks; where the service reaches the receiver started here.",
+)
+@click.option(
+    "--receiver-port", type=PORT, default=0, show_default=True, help="Port of that receiver."
+)
 @click.option("--buyer", is_flag=True, help="Ask you to pay on pages where a probe needs it.")
 @with_report
-def service(*, url: str, key: str, only: tuple[str, ...], output: ReportOutput, **chosen: Any) -> int:
+def service(
+    *, url: str, key: str, only: tuple[str, ...], output: ReportOutput, **chosen: Any
+) -> int:
     """Find out which assumptions hold at the service at URL.
 
-    \b
-    payments-emulator compare service https://sandbox.example.com --key sk_test_mine --out profile.yaml
-    payments-emulator serve --profile profile.yaml
-    payments-emulator compare service https://sandbox.example.com --key sk_test_mine --against profile.yaml
+    \b payments-emulator compare service https://sandbox.example.com --key sk_test_mine --out
+    profile.yaml payments-emulator serve --profile profile.yaml payments-emulator compare service
+    https://sandbox.example.com --key sk_test_mine --against profile.yaml
 
-    Makes the requests of the probes, with a test key, and removes what it created as far as the service lets it. Uses /v1
-    alone, and the clock of this emulator where /_emulator/clock has one: elsewhere no days pass. Prints at first how many
-    requests it makes at most. Each assumption is confirmed, differs, or was not answered or not asked. Exit status 1 only
-    with --against, 3 if --max-requests ended it.
+    Makes the requests of the probes, with a test key, and removes what it created as far as the
+    service lets it. Uses /v1 alone, and the clock of this emulator where /_emulator/clock has one:
+    elsewhere no days pass. Prints at first how many requests it makes at most. Each assumption is
+    confirmed, differs, or was not answered or not asked. Exit status 1 only with --against, 3 if
+    --max-requests ended it.
     """
     from emulator.document.probes import collected
 
@@ -68,9 +95,14 @@ def service(*, url: str, key: str, only: tuple[str, ...], output: ReportOutput, 
 
     def report_one(verdict: Verdict) -> None:
         if sys.stderr.isatty():
-            click.echo(f"{verdict.number} {verdict.probe}: {verdict.verdict.replace('_', ' ')}", err=True)
+            click.echo(
+                f"{verdict.number} {verdict.probe}: {verdict.verdict.replace('_', ' ')}", err=True
+            )
 
-    with _helpers(url, key, chosen) as helpers, httpx.Client(base_url=f"{url}/v1", timeout=60) as http:
+    with (
+        _helpers(url, key, chosen) as helpers,
+        httpx.Client(base_url=f"{url}/v1", timeout=60) as http,
+    ):
         asked = [name for name in names if not helpers.missing(known.probes[name])]
         budget = f"at most {known.budget(asked)} requests, {rate:g} a second"
         click.echo(f"{len(asked)} of {len(names)} probes, {budget}", err=True)
@@ -80,7 +112,9 @@ def service(*, url: str, key: str, only: tuple[str, ...], output: ReportOutput, 
         except NothingListens as error:
             raise click.ClickException(f"{url} cannot be reached: {error}") from None
     date = f"{datetime.now(UTC):%Y-%m-%d}"
-    report = CalibrationReport(url=helpers.mask(url), date=date, requests=there.sent, verdicts=verdicts)
+    report = CalibrationReport(
+        url=helpers.mask(url), date=date, requests=there.sent, verdicts=verdicts
+    )
     profile = profile_of(known, report, len(numbered_assumptions()))
     if chosen["out"]:
         with writing(chosen["out"]):
@@ -88,7 +122,11 @@ def service(*, url: str, key: str, only: tuple[str, ...], output: ReportOutput, 
     lines = drift(chosen["against"], profile) if chosen["against"] else []
     shown = report.report(profile, lines)
     if chosen["against"]:
-        result = f"{len(lines)} differences from {chosen['against']}." if lines else f"As {chosen['against']} says."
+        result = (
+            f"{len(lines)} differences from {chosen['against']}."
+            if lines
+            else f"As {chosen['against']} says."
+        )
         shown = shown._replace(notes=[*shown.notes, result])
     output.show(shown)
     if lines:
@@ -117,7 +155,9 @@ def chosen_probes(known: Collected, only: tuple[str, ...]) -> list[str]:
         if number in known.unknowable:
             raise click.UsageError(f"{number} has no probe: {known.unknowable[number]}")
         if number not in asked:
-            raise click.UsageError(f"{number!r} is not an assumption; see payments-emulator's page /docs/assumptions")
+            raise click.UsageError(
+                f"{number!r} is not an assumption; see payments-emulator's page /docs/assumptions"
+            )
     return [name for name, probe in known.probes.items() if not only or probe.number in only]
 
 
@@ -148,7 +188,7 @@ def _helpers(url: str, key: str, chosen: dict[str, Any]) -> Iterator[Help]:
 
 
 def _has_clock(control: Api) -> bool:
-    """Return whether a service has a clock that can be moved; that none can be reached is found by the first probe."""
+    """Return whether a service has a movable clock. The first probe notices an unreachable one."""
     try:
         clock = control.request("GET", "/_emulator/clock")
     except OSError:

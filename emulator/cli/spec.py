@@ -41,9 +41,17 @@ def validate() -> int:
     from emulator.document import bundles
 
     status = 0
-    served = (source + version for version in (bundles.OPENAPI_3_0, bundles.OPENAPI_3_1) for source in bundles.SOURCES)
+    served = (
+        source + version
+        for version in (bundles.OPENAPI_3_0, bundles.OPENAPI_3_1)
+        for source in bundles.SOURCES
+    )
     for name in (*bundles.SOURCES, *served):
-        validator = OpenAPIV31SpecValidator if name.endswith(bundles.OPENAPI_3_1) else OpenAPIV30SpecValidator
+        validator = (
+            OpenAPIV31SpecValidator
+            if name.endswith(bundles.OPENAPI_3_1)
+            else OpenAPIV30SpecValidator
+        )
         errors = [
             f"{'/'.join(map(str, error.path))}: {error.message}"
             for error in validator(bundles.load(name)).iter_errors()

@@ -30,7 +30,8 @@ def state() -> None:
 def check(store: str) -> int:
     """Check a state store; exit status 1 if it is invalid.
 
-    It is read whole, as a server reads it, and nothing is changed. A SQLite file that a server uses cannot be read.
+    It is read whole, as a server reads it, and nothing is changed. A SQLite file that a server uses
+    cannot be read.
 
     \b
     payments-emulator state check sqlite:shop.db

@@ -43,15 +43,37 @@ def listed(context: click.Context, _: click.Parameter, wanted: bool) -> None:
 
 
 @examination(
-    click.option("--fail-on", "least", type=Number(0, 100), default=100, help="Fail below this score. [default: 100]"),
-    click.option("--only", multiple=True, metavar="NAME", help="Only this one, or 'refund-*'. May be repeated."),
-    click.option("--skip", multiple=True, metavar="NAME", help="Skip this mutant. May be repeated."),
-    click.option("--list", is_flag=True, is_eager=True, expose_value=False, callback=listed, help="List every mutant."),
+    click.option(
+        "--fail-on",
+        "least",
+        type=Number(0, 100),
+        default=100,
+        help="Fail below this score. [default: 100]",
+    ),
+    click.option(
+        "--only",
+        multiple=True,
+        metavar="NAME",
+        help="Only this one, or 'refund-*'. May be repeated.",
+    ),
+    click.option(
+        "--skip", multiple=True, metavar="NAME", help="Skip this mutant. May be repeated."
+    ),
+    click.option(
+        "--list",
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=listed,
+        help="List every mutant.",
+    ),
     click.option("--usage", is_flag=True, help="Run COMMAND once, and show only what it uses."),
     budget,
     jobs(1),
 )
-def suite(line: CommandLine, *, least: float, only: tuple[str, ...], skip: tuple[str, ...], usage: bool) -> int:
+def suite(
+    line: CommandLine, *, least: float, only: tuple[str, ...], skip: tuple[str, ...], usage: bool
+) -> int:
     """Show which mutants of the service your tests catch.
 
     The report ends with what they never use.
@@ -61,25 +83,31 @@ def suite(line: CommandLine, *, least: float, only: tuple[str, ...], skip: tuple
     payments-emulator test suite --fail-on 80 --budget 120 -- npm test
     payments-emulator test suite --usage -- npm test
 
-    Run your test suite once as a baseline, then once per mutant (a service that is wrong in one way) that it could
-    detect, each time in its own sandbox with the same seed. A mutant survives a run that passes. Under pytest with the
-    plugin, only the tests that reached its place in the baseline are run. What COMMAND uses is what the baseline
-    exercised, in all its Apps.
+    Run your test suite once as a baseline, then once per mutant (a service that is wrong in one
+    way) that it could detect, each time in its own sandbox with the same seed. A mutant survives a
+    run that passes. Under pytest with the plugin, only the tests that reached its place in the
+    baseline are run. What COMMAND uses is what the baseline exercised, in all its Apps.
 
-    Exit status 1 where the score, the percentage of mutants caught, is below --fail-on; 3 where --budget ended before
-    all was tried; 130 after Ctrl-C, with what was found before.
+    Exit status 1 where the score, the percentage of mutants caught, is below --fail-on; 3 where
+    --budget ended before all was tried; 130 after Ctrl-C, with what was found before.
     """
     from emulator.checks.suite.mutants import MUTANTS
     from emulator.checks.suite.search import named_by, try_mutants
 
     for name in (*only, *skip):
         if not any(named_by(row, [name]) for row in MUTANTS.values()):
-            raise click.BadParameter(f"{name}: there is no such mutant; --list shows them", param_hint="'--only'")
+            raise click.BadParameter(
+                f"{name}: there is no such mutant; --list shows them", param_hint="'--only'"
+            )
     with closing(SuiteRuns(line)) as runs, line.limits(runs.commands) as limits:
         report = try_mutants(runs.play, {} if usage else MUTANTS, limits, only=only, skip=skip)
     report = report._replace(repeat=repeating(line.command))
     is_played = not (report.failure or report.interrupted)
-    line.output.show(with_usage(report, runs.recorder.used.report(GROUPS) if is_played else None, only_usage=usage))
+    line.output.show(
+        with_usage(
+            report, runs.recorder.used.report(GROUPS) if is_played else None, only_usage=usage
+        )
+    )
     if report.interrupted:
         return INTERRUPTED
     untried = usage or (report.remaining > 0 and not report.tried)
@@ -89,7 +117,7 @@ def suite(line: CommandLine, *, least: float, only: tuple[str, ...], skip: tuple
 
 
 def with_usage(report: SuiteReport, used: Any, *, only_usage: bool = False) -> Report:
-    """Return the report with what the suite used, where it was played to its end; with that alone if nothing else is asked."""
+    """Return the report with the suite's usage (if the suite ran to its end), or that alone."""
     whole = report.report()
     whole = whole._replace(facts={**whole.facts, "usage": used})
     if not used:
@@ -98,7 +126,9 @@ def with_usage(report: SuiteReport, used: Any, *, only_usage: bool = False) -> R
     if only_usage:
         return whole._replace(headline=headline, failure=None, notes=lines)
     gap = [""] if whole.notes or not whole.findings else []
-    return whole._replace(notes=[*whole.notes, *([*gap, headline, *lines] if used["request_count"] else [])])
+    return whole._replace(
+        notes=[*whole.notes, *([*gap, headline, *lines] if used["request_count"] else [])]
+    )
 
 
 def usage_lines(used: Any) -> Iterator[str]:
@@ -119,22 +149,22 @@ def usage_lines(used: Any) -> Iterator[str]:
 # -- the runs: the command with the right service, then with each mutant
 
 
-# Most of a short run of pytest is its start. So where a mutant needs only some tests, pytest starts once for many mutants:
-# it loads all tests, then forks for each mutant, and the copy runs its tests as pytest would.
+# Most of a short run of pytest is its start. So where a mutant needs only some tests, pytest starts
+# once for many mutants: it loads all tests, then forks for each mutant, and the copy runs its tests
+# as pytest would.
 
 TESTS = "PAYMENTS_EMULATOR_TESTS"
-"""The variable with the tests that the pytest plugin is to run, all if it is empty; with it their keys are the same in each
-run."""
+"""The variable with the tests to run (empty: all); with it their keys are the same in each run."""
 
 FORKS = "PAYMENTS_EMULATOR_FORKS"
-"""The variable with the loopback port at which the pytest plugin learns for which tests it is to fork."""
+"""The variable with the loopback port that tells the pytest plugin the tests to fork for."""
 
 PATIENCE = 10.0
 """Seconds (real time) that each run may take at least, and a pytest that has nothing more to do."""
 
 
 class LoadedTests(NamedTuple):
-    """A pytest that has loaded its tests and forks for some of them, with a sandbox of its own, wrong in changing ways."""
+    """A pytest with loaded tests that it forks for; its own sandbox is wrong in changing ways."""
 
     connection: socket.socket
     service: WrongService
@@ -143,7 +173,7 @@ class LoadedTests(NamedTuple):
 
 
 class SuiteRuns:
-    """Runs of a command, each with a wrong service or with the right one, at whose worlds ``recorder`` looks."""
+    """Runs of a command with a wrong or the right service; ``recorder`` looks at their worlds."""
 
     def __init__(self, line: CommandLine) -> None:
         from emulator.checks.suite.wrong_service import WorldRecorder
@@ -178,14 +208,19 @@ class SuiteRuns:
             if row is None:
                 self.recorder.attach(server.sandbox.engine)
 
-        with sandbox(self.commands, self._line.key, self._line.worlds, service.parts(), built) as (_, variables):
-            failure, _ = self.commands.attempt(self._line.command, {**variables, TESTS: _listed(row)})
+        with sandbox(self.commands, self._line.key, self._line.worlds, service.parts(), built) as (
+            _,
+            variables,
+        ):
+            failure, _ = self.commands.attempt(
+                self._line.command, {**variables, TESTS: _listed(row)}
+            )
         if row is None:
             self.recorder.collect()
         return MutantRun(failure, service.reached)
 
     def _fork(self, row: Mutant) -> MutantRun | None:
-        """Run the tests of a mutant in a copy of a loaded pytest; None where the command has none that forks."""
+        """Run a mutant's tests in a fork of a loaded pytest; None if the command has none."""
         from emulator.checks.suite.search import MutantRun
 
         try:
@@ -219,7 +254,9 @@ class SuiteRuns:
         service = WrongService(())
         servers: list[Server] = []
         ends: list[Callable[[], None]] = []
-        opened = sandbox(self.commands, self._line.key, self._line.worlds, service.parts(), servers.append)
+        opened = sandbox(
+            self.commands, self._line.key, self._line.worlds, service.parts(), servers.append
+        )
         _, variables = self._open.enter_context(opened)
         with socket.create_server(("127.0.0.1", 0)) as listening:
             address = listening.getsockname()
@@ -228,7 +265,9 @@ class SuiteRuns:
             def run() -> None:
                 own = {TESTS: "", FORKS: str(address[1])}
                 with suppress(OSError, KeyboardInterrupt):
-                    self.commands.run(self._line.command, {**variables, **own}, ends.append, is_limited=False)
+                    self.commands.run(
+                        self._line.command, {**variables, **own}, ends.append, is_limited=False
+                    )
                 with suppress(OSError):
                     socket.create_connection(address).close()
 

@@ -21,7 +21,8 @@ def test() -> None:
     payments-emulator test receiver http://localhost:3000/webhooks
     payments-emulator test all --app 'python buy.py' -- pytest -x
 
-    First run 'test client', which looks at requests that were sent already, next 'test app', then the others.
+    First run 'test client', which looks at requests that were sent already, next 'test app', then
+    the others.
 
     Exit status 1 if something was found, 3 if a --budget ended before all was tried.
     """

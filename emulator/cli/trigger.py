@@ -16,7 +16,7 @@ from emulator.core.event_types import EVENTS
 
 
 def override(value: str) -> tuple[list[str], Any]:
-    """Return the path of names in ``kind.name=value``, and the value: JSON if it can be parsed, otherwise text."""
+    """Return the names' path in ``kind.name=value``, and the value: JSON if possible, else text."""
     path, equals, text = value.partition("=")
     names = path.split(".")
     if not equals or not all(names):
@@ -50,14 +50,13 @@ def trigger(
 ) -> None:
     """Trigger an EVENT through real state changes.
 
-    \b
-    payments-emulator trigger invoice.paid
-    payments-emulator trigger subscription.payment_failed -o subscription=sub_5Nw8xR3tY6uJ1mB4vC7zK2Lq
-    payments-emulator trigger invoice.paid -o amount=7500 -o customer.name=Awa
+    \b payments-emulator trigger invoice.paid payments-emulator trigger subscription.payment_failed
+    -o subscription=sub_5Nw8xR3tY6uJ1mB4vC7zK2Lq payments-emulator trigger invoice.paid -o
+    amount=7500 -o customer.name=Awa
 
-    Creates the objects that the event needs; webhooks and emails are sent as usual. An override names an existing
-    object to use, or sets a field of a new one. VALUE is JSON if it can be parsed, otherwise text.
-    On a frozen clock it returns when the webhooks have their outcome.
+    Creates the objects that the event needs; webhooks and emails are sent as usual. An override
+    names an existing object to use, or sets a field of a new one. VALUE is JSON if it can be
+    parsed, otherwise text. On a frozen clock it returns when the webhooks have their outcome.
     """
     body = {"event": event, "overrides": nested(overrides)}
     caused = emulator.post("/trigger", body, **(RACING if no_wait else {}))
@@ -72,6 +71,8 @@ def nested(overrides: tuple[tuple[list[str], Any], ...]) -> dict[str, Any]:
         for name in names[:-1]:
             part = part.setdefault(name, {})
             if not isinstance(part, dict):
-                raise click.UsageError(f"{'.'.join(names)} is inside {name}, which is itself overridden")
+                raise click.UsageError(
+                    f"{'.'.join(names)} is inside {name}, which is itself overridden"
+                )
         part[names[-1]] = value
     return whole

@@ -84,10 +84,17 @@ def list_snapshots(emulator: ControlClient, limit: int, as_json: bool) -> None:
 @world.command()
 @existing
 @click.option(
-    "--out", "-o", "output", type=click.File("wb", lazy=True), default="-", help="File to write, else printed."
+    "--out",
+    "-o",
+    "output",
+    type=click.File("wb", lazy=True),
+    default="-",
+    help="File to write, else printed.",
 )
 @click.option(
-    "--share", is_flag=True, help="Invent secrets, names, emails, phones and addresses, to send it to others."
+    "--share",
+    is_flag=True,
+    help="Invent secrets, names, emails, phones and addresses, to send it to others.",
 )
 @with_client
 def export(emulator: ControlClient, name: str, output: BinaryIO, share: bool) -> None:
@@ -97,7 +104,9 @@ def export(emulator: ControlClient, name: str, output: BinaryIO, share: bool) ->
     payments-emulator world export before-renewal > before-renewal.json
     payments-emulator world export before-renewal --share -o to-send.json
     """
-    exported = emulator.send("GET", f"/snapshots/{name}", query={"share": "true" if share else None})
+    exported = emulator.send(
+        "GET", f"/snapshots/{name}", query={"share": "true" if share else None}
+    )
     output.write(exported.content + b"\n")
 
 
@@ -115,7 +124,9 @@ def import_snapshot(emulator: ControlClient, file: BinaryIO, name: str | None) -
     try:
         chosen = NAME.parse(name or Path(file.name).stem)
     except ValueError:
-        raise click.UsageError(f"{file.name} is not a valid name for a snapshot; give one with --name") from None
+        raise click.UsageError(
+            f"{file.name} is not a valid name for a snapshot; give one with --name"
+        ) from None
     return emulator.call("PUT", f"/snapshots/{chosen}", json=read_snapshot(file))
 
 
@@ -135,12 +146,17 @@ def delete(emulator: ControlClient, name: str) -> None:
 
 
 def rewound_line(result: Any) -> str:
-    return f"Before {result['to']}: {when(result['now'])}, {counted(result['turns'], 'unit of work', 'units of work')} undone"
+    return (
+        f"Before {result['to']}: {when(result['now'])},"
+        f" {counted(result['turns'], 'unit of work', 'units of work')} undone"
+    )
 
 
 @world.command()
 @click.argument("request", type=ID, required=False, metavar="[REQUEST]")
-@click.option("--steps", type=click.IntRange(1), metavar="N", help="Undo the last N requests. [default: 1]")
+@click.option(
+    "--steps", type=click.IntRange(1), metavar="N", help="Undo the last N requests. [default: 1]"
+)
 @printed(rewound_line)
 def rewind(emulator: ControlClient, request: str | None, steps: int | None) -> Any:
     """Return the world to its state before a REQUEST.
@@ -150,20 +166,30 @@ def rewind(emulator: ControlClient, request: str | None, steps: int | None) -> A
     payments-emulator world rewind --steps 3
     payments-emulator world rewind req_4fKq9ZsT1mVbX7cR2yLdH8wN
 
-    'payments-emulator logs' shows the ids of requests. The clock goes back too. Webhooks already sent are not recalled.
+    'payments-emulator logs' shows the ids of requests. The clock goes back too. Webhooks already
+    sent are not recalled.
     """
     if request and steps:
         raise click.UsageError("REQUEST and --steps both say how far to go back; give only one")
-    return emulator.post("/rewind", {"to": emulator.whole_id(request)} if request else {"steps": steps or 1})
+    return emulator.post(
+        "/rewind", {"to": emulator.whole_id(request)} if request else {"steps": steps or 1}
+    )
 
 
 @world.command()
-@click.option("--fixtures", type=click.File("rb"), metavar="FILE", help="Initial settings (YAML or JSON).")
+@click.option(
+    "--fixtures", type=click.File("rb"), metavar="FILE", help="Initial settings (YAML or JSON)."
+)
 @click.option("--seed", type=int, help="Seed for reproducible output (with a frozen clock).")
-@click.option("--clock", type=CLOCK_START, metavar=CLOCK_START.name, help="Initial state of the clock.")
+@click.option(
+    "--clock", type=CLOCK_START, metavar=CLOCK_START.name, help="Initial state of the clock."
+)
 @printed(lambda world: f"New world: {when(world['now'])}, {world['mode']}")
 def reset(
-    emulator: ControlClient, fixtures: BinaryIO | None, seed: int | None, clock: tuple[str, str | None] | None
+    emulator: ControlClient,
+    fixtures: BinaryIO | None,
+    seed: int | None,
+    clock: tuple[str, str | None] | None,
 ) -> Any:
     """Reset the App's world.
 
@@ -176,11 +202,13 @@ def reset(
     """
     start = "@".join(filter(None, clock)) if clock else None
     given = {"fixtures": fixtures and fixtures_in(fixtures), "seed": seed, "clock": start}
-    return emulator.post("/reset", {name: value for name, value in given.items() if value is not None})
+    return emulator.post(
+        "/reset", {name: value for name, value in given.items() if value is not None}
+    )
 
 
 def fixtures_in(file: BinaryIO) -> Any:
-    """Return the object in a fixture file. Raises ``ClickException`` for what is no YAML, or cannot be sent as JSON."""
+    """Return a fixture file's object. Raises ``ClickException`` if no YAML, or not fit for JSON."""
     # Imported here: few commands read YAML.
     import yaml
 

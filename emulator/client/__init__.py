@@ -1,9 +1,11 @@
-"""The room of those who ask an emulator: one client of ``/v1`` and of the control API, and one receiver of its webhooks.
+"""The room of an emulator's clients: for ``/v1`` and the control API, and a receiver of webhooks.
 
-``messages`` has a request and its response as values. Two transports take one and return the other: ``connections``, to
-an emulator in any process, and ``within``, to an ASGI application in this one, without a socket. ``api`` is what
-commands, tests and examinations call; ``webhook_receiver`` is where deliveries arrive.
+``messages`` has a request and its response as values. Two transports take one and return the other:
+``connections``, to an emulator in any process, and ``within``, to an ASGI application in this one,
+without a socket. ``api`` is what commands, tests and examinations call; ``webhook_receiver`` is
+where deliveries arrive.
 
-Nothing here uses httpx. To import it takes longer than a command has for one request, and users' tests replace its
-transports, and those of ``http.client``, to fake other services; a test must reach its emulator all the same.
+Nothing here uses httpx. To import it takes longer than a command has for one request, and users'
+tests replace its transports, and those of ``http.client``, to fake other services; a test must
+reach its emulator all the same.
 """

@@ -1,4 +1,4 @@
-"""The client of one world: sends its key with each request, and raises error responses as exceptions.
+"""The client of one world: sends its key with all requests, raises errors as exceptions.
 
 A payment is made as a buyer does, from the short arguments of a test or a command.
 """
@@ -18,7 +18,7 @@ PATIENCE = Timeouts(connect=60, response=300)
 """An advance answers only when all jobs that became due have run."""
 
 HELPER = "payments-emulator"
-"""The user agent of these clients, which wait as long as an advance takes: no examination blames an application for it."""
+"""These clients' user agent. They wait for whole advances; no examination blames an application."""
 
 PAGE = 100
 """The most objects on one page of a list."""
@@ -28,7 +28,7 @@ RACING = {"Prefer": "respond-async"}
 
 
 class RequestRefused(Exception):
-    """The emulator answered with an error; ``status``, ``code`` and ``param`` are those of its body."""
+    """The emulator's error response; ``status``, ``code`` and ``param`` come from its body."""
 
     def __init__(self, response: ApiResponse) -> None:
         request = response.request
@@ -39,20 +39,32 @@ class RequestRefused(Exception):
         self.param: str | None = error.get("param")
         self.message: str = error.get("message") or response.text[:500]
         path = urlsplit(request.target).path
-        super().__init__(f"{request.method} {path} -> {self.status} {self.code or ''}: {self._details(error)}")
+        super().__init__(
+            f"{request.method} {path} -> {self.status} {self.code or ''}: {self._details(error)}"
+        )
 
     def _details(self, error: JSON) -> str:
         fields = error.get("errors") or {}
         if len(fields) > 1:
-            return "".join([self.message, *(f"\n  {name}: {'; '.join(texts)}" for name, texts in fields.items())])
-        return self.message if self.param is None or self.param in self.message else f"{self.message} ({self.param})"
+            return "".join(
+                [
+                    self.message,
+                    *(f"\n  {name}: {'; '.join(texts)}" for name, texts in fields.items()),
+                ]
+            )
+        return (
+            self.message
+            if self.param is None or self.param in self.message
+            else f"{self.message} ({self.param})"
+        )
 
 
 class Api:
     """Sends and returns JSON. Paths are complete: ``/v1/customers/``, ``/_emulator/clock``.
 
-    ``check`` is called before each request, and may raise. ``token`` is the control token, by default that of
-    ``PAYMENTS_EMULATOR_CONTROL_TOKEN``; ``params`` are part of each query. ``connections`` may be shared.
+    ``check`` is called before each request, and may raise. ``token`` is the control token, by
+    default that of ``PAYMENTS_EMULATOR_CONTROL_TOKEN``; ``params`` are part of each query.
+    ``connections`` may be shared.
     """
 
     def __init__(
@@ -71,8 +83,14 @@ class Api:
         self.connections: Connections = connections or Connections(url, timeouts)
         self.url = url
         self.token: str | None = token or os.environ.get("PAYMENTS_EMULATOR_CONTROL_TOKEN")
-        headers = {"authorization": key and f"Bearer {key}", "emulator-token": self.token, "user-agent": HELPER}
-        self.headers: dict[str, bytes] = {name: os.fsencode(value) for name, value in headers.items() if value}
+        headers = {
+            "authorization": key and f"Bearer {key}",
+            "emulator-token": self.token,
+            "user-agent": HELPER,
+        }
+        self.headers: dict[str, bytes] = {
+            name: os.fsencode(value) for name, value in headers.items() if value
+        }
 
     def get(self, path: str, /, **query: Any) -> Any:
         return self.call("GET", path, query=query)
@@ -96,30 +114,41 @@ class Api:
         return response.json() if response.content else None
 
     def send(self, method: str, path: str, **options: Any) -> ApiResponse:
-        """Send any request and return its successful response. Raises :class:`RequestRefused` for an error."""
+        """Send a request; return its successful response. Raises :class:`RequestRefused`."""
         __tracebackhide__ = True
         response = self.request(method, path, **options)
         if not response.is_success:
             raise RequestRefused(response)
         return response
 
-    def request(self, method: str, path: str, *, timeouts: Timeouts | None = None, **options: Any) -> ApiResponse:
+    def request(
+        self, method: str, path: str, *, timeouts: Timeouts | None = None, **options: Any
+    ) -> ApiResponse:
         """Send any request and return its response, an error too.
 
-        ``options`` are ``query`` (parameters that are None are left out), ``json`` or ``content``, and ``headers``.
+        ``options`` are ``query`` (parameters that are None are left out), ``json`` or ``content``,
+        and ``headers``.
         """
         __tracebackhide__ = True
         self._check()
         return self.connections.exchange(self._prepared(method, path, **options), timeouts)
 
     def _prepared(
-        self, method: str, path: str, *, query: Mapping[str, Any] = {}, headers: Mapping[str, str] = {}, **body: Any
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, Any] = {},
+        headers: Mapping[str, str] = {},
+        **body: Any,
     ) -> ApiRequest:
-        given = {name: value for name, value in {**self._params, **query}.items() if value is not None}
+        given = {
+            name: value for name, value in {**self._params, **query}.items() if value is not None
+        }
         return ApiRequest.of(method, path, query=given, headers={**self.headers, **headers}, **body)
 
     def newest(self, path: str, *, size: int = PAGE, **query: Any) -> Iterator[Any]:
-        """Yield all objects of a list, newest first, read page by page of a ``size`` as they are needed."""
+        """Yield a list's objects, newest first; read pages of ``size`` objects on demand."""
         for number in count(1):
             page = self.get(path, page=number, page_size=size, **query)
             page = page.get("entries", page)  # of the ledger
@@ -145,22 +174,26 @@ PAYABLE = {"sess": "checkout-sessions", "link": "payment-links", "inv": "invoice
 
 
 def pay_path(target: str | Mapping[str, Any]) -> str:
-    """Return the path that pays a session, a link or an invoice: an object, its id, or the URL of its page.
+    """Return the path that pays a session, link or invoice, given as object, id or page's URL.
 
     Raises ``ValueError`` for anything else.
     """
-    id = target["id"] if isinstance(target, Mapping) else urlsplit(target).path.rstrip("/").rpartition("/")[2]
+    id = (
+        target["id"]
+        if isinstance(target, Mapping)
+        else urlsplit(target).path.rstrip("/").rpartition("/")[2]
+    )
     kind = PAYABLE.get(id.partition("_")[0])
     if kind is None:
         raise ValueError(
-            f"{id!r} is not payable. Give the id, or the URL of the page, of a checkout session (sess_…), a payment link "
-            "(link_…) or an invoice (inv_…)"
+            f"{id!r} is not payable. Give the id, or the URL of the page, of a checkout session"
+            " (sess_…), a payment link (link_…) or an invoice (inv_…)"
         )
     return f"/_emulator/{kind}/{id}/pay"
 
 
 def method(**arguments: Any) -> JSON:
-    """Return the ``method`` of the body, by what was said (``phone``, ``card``, ``iban``, ``email``); empty if nothing was.
+    """Return the body's ``method`` from ``phone``, ``card``, ``iban`` or ``email``; empty without.
 
     Raises ``ValueError`` if more than one is given.
     """

@@ -1,8 +1,9 @@
-"""Connections to an emulator in this or any other process, by sockets: HTTP/1.1 as a server of ours, or a proxy, speaks it.
+"""Connections to an emulator in any process, by sockets: HTTP/1.1 as our servers or proxies speak.
 
-Not by ``http.client``: what it imports to parse e-mail takes longer than a command has for one request. Tools with which
-tests fake other services replace the classes of ``socket`` in its module. What is needed of them is bound here when this
-module is imported, so requests to the emulator pass by those tools.
+Not by ``http.client``: what it imports to parse e-mail takes longer than a command has for one
+request. Tools with which tests fake other services replace the classes of ``socket`` in its module.
+What is needed of them is bound here when this module is imported, so requests to the emulator pass
+by those tools.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from ssl import SSLContext
 
 KEPT = 20
-"""The most connections that stay open while none is used. Any number may be in use: threads play in as many worlds."""
+"""The most idle connections that stay open. Any number may be in use: threads play many worlds."""
 
 
 class ConnectionFailed(OSError):
@@ -43,7 +44,7 @@ class Timeouts(NamedTuple):
 
 
 class Connections:
-    """The connections to one URL, for any number of threads. Those that are closed for one client serve the next one.
+    """The connections to one URL, for any number of threads. Those of one client serve the next.
 
     Raises ``ValueError`` for a URL of anything else than HTTP.
     """
@@ -61,7 +62,7 @@ class Connections:
         self._tls = _tls() if parts.scheme == "https" else None
 
     def exchange(self, request: ApiRequest, timeouts: Timeouts | None = None) -> ApiResponse:
-        """Send a request and return its response. Raises :class:`NoConnection` and :class:`ConnectionBroke`."""
+        """Send a request. Raises :class:`NoConnection` and :class:`ConnectionBroke`."""
         with self._answered(request, timeouts or self._timeouts) as (connection, answer):
             response = ApiResponse(request, answer.status, answer.headers, b"".join(answer.body()))
             if answer.stays_open and len(self._idle) < KEPT:
@@ -72,12 +73,15 @@ class Connections:
 
     @contextmanager
     def stream(self, request: ApiRequest) -> Iterator[tuple[ApiResponse, Iterator[str]]]:
-        """Send a request; yield the head of its response, and lines as they arrive; the body of an error is read at once."""
+        """Yield a response's head, and lines as they arrive; read an error's body at once."""
         with self._answered(request, self._timeouts) as (connection, answer):
             failed = not 200 <= answer.status < 300
             content = b"".join(answer.body()) if failed else b""
             try:
-                yield ApiResponse(request, answer.status, answer.headers, content), _lines(answer.body())
+                yield (
+                    ApiResponse(request, answer.status, answer.headers, content),
+                    _lines(answer.body()),
+                )
             finally:
                 connection.close()
 
@@ -97,7 +101,9 @@ class Connections:
         self.disconnect()
 
     @contextmanager
-    def _answered(self, request: ApiRequest, timeouts: Timeouts) -> Iterator[tuple[socket, IncomingResponse]]:
+    def _answered(
+        self, request: ApiRequest, timeouts: Timeouts
+    ) -> Iterator[tuple[socket, IncomingResponse]]:
         head = self._head(request)
         connection = self._free(timeouts)
         try:
@@ -111,21 +117,24 @@ class Connections:
             raise
 
     def _head(self, request: ApiRequest) -> bytes:
-        lines = [f"{request.method} {self._in_full(request.target)} HTTP/1.1".encode(), b"Host: " + self._name]
+        lines = [
+            f"{request.method} {self._in_full(request.target)} HTTP/1.1".encode(),
+            b"Host: " + self._name,
+        ]
         lines += [name + b": " + value for name, value in request.headers]
         if request.body or request.method not in ("GET", "HEAD", "DELETE"):
             lines.append(b"Content-Length: %d" % len(request.body))
         return b"\r\n".join([*lines, b"", b""])
 
     def _in_full(self, target: str) -> str:
-        """Return the path of a target below that of the URL, or of a target that is a URL, by whatever name of the server."""
+        """Return a target's path below the URL's. A target may be a URL of any server name."""
         if target.startswith("/"):
             return self._path + target
         parts = urlsplit(target)
         return parts._replace(scheme="", netloc="", path=parts.path or "/", fragment="").geturl()
 
     def _free(self, timeouts: Timeouts) -> socket:
-        """Return an idle connection that the server has not closed, or a new one. Raises :class:`NoConnection`."""
+        """Return an idle connection still open, or a new one. Raises :class:`NoConnection`."""
         with suppress(IndexError):
             while not _is_open(connection := self._idle.pop()):
                 connection.close()
@@ -140,7 +149,7 @@ class Connections:
 
 
 def _is_open(connection: socket) -> bool:
-    """Return whether the server has sent nothing since the last response, not even the end of the connection."""
+    """Return whether the server has sent nothing, not even an end, since the last response."""
     limit = connection.gettimeout()
     try:
         connection.setblocking(False)
@@ -188,7 +197,7 @@ LONGEST_LINE, MOST_HEADERS = 65_536, 100
 
 
 class IncomingResponse:
-    """The response that arrives on a connection; raises :class:`ConnectionBroke` if it is not HTTP, or ends early."""
+    """A connection's response; raises :class:`ConnectionBroke` if not HTTP or cut short."""
 
     def __init__(self, connection: socket, method: str) -> None:
         self._file = connection.makefile("rb")
@@ -246,7 +255,9 @@ class IncomingResponse:
         try:
             return int(text, 16)
         except ValueError:
-            raise ConnectionBroke(f"the response is not HTTP: a chunk of {text[:20]!r} bytes") from None
+            raise ConnectionBroke(
+                f"the response is not HTTP: a chunk of {text[:20]!r} bytes"
+            ) from None
 
     def _exactly(self, size: int) -> bytes:
         content = self._file.read(size)

@@ -48,14 +48,23 @@ class ApiRequest(NamedTuple):
         """
         sent = {name.lower(): value for name, value in headers.items()}
         if json is not None:
-            content = json_text.dumps(json, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+            content = json_text.dumps(
+                json, ensure_ascii=False, separators=(",", ":"), allow_nan=False
+            ).encode()
             sent = {"content-type": "application/json", **sent}
-        lines = [(name.encode(), value if isinstance(value, bytes) else value.encode()) for name, value in sent.items()]
-        if unfit := next(filter(_CONTROL.search, [target.encode(errors="surrogateescape"), *chain(*lines)]), None):
+        lines = [
+            (name.encode(), value if isinstance(value, bytes) else value.encode())
+            for name, value in sent.items()
+        ]
+        if unfit := next(
+            filter(_CONTROL.search, [target.encode(errors="surrogateescape"), *chain(*lines)]), None
+        ):
             raise InvalidRequest(f"{unfit.decode(errors='replace')!r} has control characters")
         target = _TO_QUOTE.sub(lambda found: quote(found[0], errors="surrogateescape"), target)
         if query:
-            target += ("&" if "?" in target else "?") + urlencode([*map(_parameter, query.items())], doseq=True)
+            target += ("&" if "?" in target else "?") + urlencode(
+                [*map(_parameter, query.items())], doseq=True
+            )
         return cls(method, target, lines, content)
 
 
@@ -85,7 +94,7 @@ class ApiResponse(NamedTuple):
         return json_text.loads(self.content)
 
     def error(self) -> JSON:
-        """Return the error in the body, nested or flat as the App's settings say; empty if it has none."""
+        """Return the body's error, nested or flat (the App's settings); empty without one."""
         try:
             body = self.json()
         except ValueError:

@@ -1,4 +1,4 @@
-"""A webhook receiver: an HTTP server on a loopback port that answers every POST with what a function returns."""
+"""A webhook receiver: an HTTP server on a loopback port; a function makes its responses."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from typing import NamedTuple, Self
 POLL = 0.02
 """Seconds between two checks for a shutdown, so the longest time that closing takes."""
 
-HOP_BY_HOP = frozenset(["host", "connection", "content-length", "transfer-encoding", "accept-encoding"])
+HOP_BY_HOP = frozenset(
+    ["host", "connection", "content-length", "transfer-encoding", "accept-encoding"]
+)
 """Headers of the connection, which are not forwarded."""
 
 
 class ReceivedRequest(NamedTuple):
-    """One POST as it arrived: its headers (looked up in any case) and the raw body, which signatures are about."""
+    """One POST as it arrived: headers (found in any case), and the raw body under the signature."""
 
     path: str
     headers: Message
@@ -33,11 +35,11 @@ class ReceiverReply(NamedTuple):
 
 
 AnswerRequest = Callable[[ReceivedRequest], ReceiverReply | None]
-"""Called in a thread of its own for each request; with None the connection is closed without an answer."""
+"""Called in a thread per request; None closes the connection without a response."""
 
 
 class HttpReceiver(ThreadingHTTPServer):
-    """Listens from its construction on, and answers between ``start`` and ``close``, or as a context manager."""
+    """Listens from its construction on; responds from ``start`` to ``close`` (or in ``with``)."""
 
     daemon_threads = True
     request_queue_size = 1000
@@ -46,7 +48,9 @@ class HttpReceiver(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", port), _Handler)
         self.answer = answer
         self.url: str = f"http://127.0.0.1:{self.server_port}"
-        self._thread = threading.Thread(target=self.serve_forever, args=(POLL,), name="http-receiver", daemon=True)
+        self._thread = threading.Thread(
+            target=self.serve_forever, args=(POLL,), name="http-receiver", daemon=True
+        )
 
     def start(self) -> None:
         self._thread.start()
@@ -84,7 +88,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(reply.body)
 
     def handle(self) -> None:
-        """Answer one connection. The sender may hang up before the answer is written; that is not our failure."""
+        """Serve one connection. The sender may hang up before the response; that is no failure."""
         with suppress(OSError):
             super().handle()
 

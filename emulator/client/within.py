@@ -1,4 +1,4 @@
-"""A call of an ASGI application in this process, without a socket: what the console asks the API that it stands on."""
+"""A call of an ASGI application in this process, without a socket, as the console calls its API."""
 
 from __future__ import annotations
 
@@ -48,5 +48,9 @@ async def exchange(app: ASGIApp, base_url: str, request: ApiRequest) -> ApiRespo
 
     await app(scope, receive, send)
     start, *parts = sent
-    found = {name.decode("latin-1"): value.decode("latin-1") for name, value in start.get("headers", ())}
-    return ApiResponse(request, start["status"], found, b"".join(part.get("body", b"") for part in parts))
+    found = {
+        name.decode("latin-1"): value.decode("latin-1") for name, value in start.get("headers", ())
+    }
+    return ApiResponse(
+        request, start["status"], found, b"".join(part.get("body", b"") for part in parts)
+    )

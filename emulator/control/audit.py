@@ -11,7 +11,7 @@ from emulator.insight.audit.audit import audit_of
 
 
 async def show(engine: Engine, runtime: Runtime, query: Query) -> dict[str, Any]:
-    """GET /audit: the rules that were broken, those that were followed, and those that no request was about."""
+    """GET /audit: the broken rules, the kept ones, and those that no request was about."""
     await runtime.catch_up()
     return await runtime.examine(audit_of)
 

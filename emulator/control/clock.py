@@ -1,8 +1,8 @@
-"""The clock of a world: shown, frozen, run and advanced, and the schedule of what is planned on it (B-91, B-92).
+"""The clock of a world: shown, frozen, run and advanced, and its schedule of plans (B-91, B-92).
 
-A schedule shows the planned jobs, or a preview of what they will do, run on a copy of the world. Advances in the
-background begin with ``Prefer: respond-async`` and are shown and stopped by their id. Durations are ISO 8601 (``P1M``,
-``PT90S``) or the short form (``31d``, ``2h``, ``90s``).
+A schedule shows the planned jobs, or a preview of what they will do, run on a copy of the world.
+Advances in the background begin with ``Prefer: respond-async`` and are shown and stopped by their
+id. Durations are ISO 8601 (``P1M``, ``PT90S``) or the short form (``31d``, ``2h``, ``90s``).
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ class InvalidDuration(ValueError):
 
 
 def after(instant: Timestamp, duration: str, *, may_be_zero: bool = False) -> Timestamp:
-    """Return the instant a duration later; a month from the end of a month is clamped to the next month's end (B-91).
+    """Return the instant a duration later; a month's day is clamped to the next month's end (B-91).
 
-    Raises ``ValueError`` with a message for an invalid or negative duration, for one of zero unless it ``may_be_zero``,
-    and for one beyond the year 9999.
+    Raises ``ValueError`` with a message for an invalid or negative duration, for one of zero unless
+    it ``may_be_zero``, and for one beyond the year 9999.
     """
     try:
         months, span = _span(duration)
@@ -94,7 +94,7 @@ def changed(runtime: Runtime) -> ClockState:
 
 
 async def freeze(engine: Engine, runtime: Runtime, query: Body, body: Body) -> ClockState:
-    """POST /clock/freeze: stop the clock now, or at a later instant after running what is due until then."""
+    """POST /clock/freeze: stop the clock now, or at a later instant after running its due jobs."""
     target = not_past(runtime, body["at"], "at") if "at" in body else None
     if target:
         await runtime.freeze_at(target)
@@ -112,14 +112,16 @@ async def run(engine: Engine, runtime: Runtime, query: Body, body: Body) -> Cloc
 async def advance(
     engine: Engine, runtime: Runtime, query: Body, body: Body, headers: Mapping[str, str]
 ) -> dict[str, Any] | Response:
-    """POST /clock/advance: responds after all due jobs and their deliveries, or at once with ``respond-async``."""
+    """POST /clock/advance: respond after all due jobs and deliveries; ``respond-async``: now."""
     if prefers_async(headers):
-        return accepted(runtime.advances.begin(lambda: destination(runtime, body)), query.get("app"))
+        return accepted(
+            runtime.advances.begin(lambda: destination(runtime, body)), query.get("app")
+        )
     return result_view(await runtime.advances.run(lambda: destination(runtime, body)))
 
 
 def destination(runtime: Runtime, body: Body) -> Target:
-    """Return the instant an advance goes to, and what stops it earlier. The document allows only one of them."""
+    """Return an advance's instant and its earlier stop. The document allows only one of them."""
     if "to" in body:
         return Target(not_past(runtime, body["to"], "to"))
     if "until" in body:
@@ -127,7 +129,9 @@ def destination(runtime: Runtime, body: Body) -> Target:
         return Target(job.due if job else runtime.now())
     if "until_event" not in body:
         return Target(later(runtime, body["by"], may_be_zero=True))
-    furthest = later(runtime, body["by"]) if "by" in body else calendar.step(runtime.now(), "year", 1)
+    furthest = (
+        later(runtime, body["by"]) if "by" in body else calendar.step(runtime.now(), "year", 1)
+    )
     return Target(furthest, lambda result: result.events[body["until_event"]] > 0)
 
 
@@ -140,10 +144,12 @@ def later(runtime: Runtime, duration: str, *, may_be_zero: bool = False) -> Time
 
 
 def not_past(runtime: Runtime, instant: str, param: str) -> Timestamp:
-    """Return a valid instant to advance to; 422 if it is before the present one or after the calendar's end (B-95)."""
+    """Return a valid instant to advance to; 422 if past, or beyond the calendar's end (B-95)."""
     target, now = calendar.normalise(instant), runtime.now()
     if target < now:
-        raise invalid_field(param, f"is before the clock's present instant, {now}; the clock never goes back")
+        raise invalid_field(
+            param, f"is before the clock's present instant, {now}; the clock never goes back"
+        )
     if target > calendar.END:
         raise invalid_field(param, f"is after the calendar's end, {calendar.END}")
     return target
@@ -156,14 +162,16 @@ PREFERENCE = "respond-async"
 
 
 def prefers_async(headers: Mapping[str, str]) -> bool:
-    """Return whether the client prefers not to wait; letter case and other preferences are ignored (RFC 7240)."""
+    """Return whether the client prefers not to wait, in any case of letters (RFC 7240)."""
     return PREFERENCE in (each.strip().lower() for each in headers.get("Prefer", "").split(","))
 
 
 def accepted(advance: Advance, app: str | None) -> Response:
     """Return the response 202 with the URL of the advance that has begun."""
     location = f"/_emulator/clock/advances/{advance.id}" + (f"?app={app}" if app else "")
-    return Response(202, encode(advance_view(advance)), {"Location": location, "Preference-Applied": PREFERENCE})
+    return Response(
+        202, encode(advance_view(advance)), {"Location": location, "Preference-Applied": PREFERENCE}
+    )
 
 
 def result_view(result: AdvanceResult) -> dict[str, Any]:
@@ -174,7 +182,12 @@ def result_view(result: AdvanceResult) -> dict[str, Any]:
         "events": dict(result.events),
         "deliveries": {"succeeded": result.deliveries[True], "failed": result.deliveries[False]},
         "failures": [
-            {"job": failure.id, "kind": failure.name, "object": failure.about, "error": failure.error}
+            {
+                "job": failure.id,
+                "kind": failure.name,
+                "object": failure.about,
+                "error": failure.error,
+            }
             for failure in result.failures
         ],
     }
@@ -192,10 +205,14 @@ def advance_view(advance: Advance) -> dict[str, Any]:
 
 
 def _reason(error: BaseException | None) -> str | None:
-    """Return the message of an API error; details of any other error are in the server's log only."""
+    """Return an API error's message; details of other errors go only to the server's log."""
     if error is None:
         return None
-    return error.message if isinstance(error, ApiError) else f"{type(error).__name__}; the server's log says more."
+    return (
+        error.message
+        if isinstance(error, ApiError)
+        else f"{type(error).__name__}; the server's log says more."
+    )
 
 
 async def show_advance(engine: Engine, runtime: Runtime, id: str, query: Query) -> dict[str, Any]:
@@ -204,7 +221,7 @@ async def show_advance(engine: Engine, runtime: Runtime, id: str, query: Query) 
 
 
 async def stop_advance(engine: Engine, runtime: Runtime, id: str, query: Query) -> dict[str, Any]:
-    """DELETE /clock/advances/{id}: stops it between two jobs; the clock stays at the instant reached."""
+    """DELETE /clock/advances/{id}: stop it between two jobs; the clock stays where it is."""
     advance = runtime.advances.find(id)
     await runtime.advances.stop(advance)
     return advance_view(advance)
@@ -218,7 +235,7 @@ Planned = tuple[Job, list[str] | None]  # with the types of its events if it ran
 
 
 async def show_schedule(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> Page[Any]:
-    """GET /schedule: soonest first; with ``until``, a preview of all jobs up to that instant. Groups are paged as such."""
+    """GET /schedule: soonest first; ``until``: a preview up to then. Pages hold whole groups."""
     await runtime.catch_up()
     if "until" not in query:
         return await runtime.examine(_upcoming, query)
@@ -238,7 +255,9 @@ def _grouped(planned: list[Planned]) -> list[ScheduleEntry]:
     """Return one entry for all of one kind that are due at one instant."""
     found: dict[tuple[str, str], ScheduleEntry] = {}
     for each in map(entry, planned):
-        group = found.setdefault((each["due_at"], each["kind"]), {**each, "times": 0, "object_ids": []})
+        group = found.setdefault(
+            (each["due_at"], each["kind"]), {**each, "times": 0, "object_ids": []}
+        )
         group["times"] += 1
         if each["object"] and len(group["object_ids"]) < NAMED:
             group["object_ids"].append(each["object"])
@@ -249,7 +268,12 @@ def _grouped(planned: list[Planned]) -> list[ScheduleEntry]:
 
 def entry(planned: Planned) -> ScheduleEntry:
     job, types = planned
-    shown = {"due_at": job.due, "kind": job.name, "object": job.about, "summary": job_texts()[job.name]["summary"]}
+    shown = {
+        "due_at": job.due,
+        "kind": job.name,
+        "object": job.about,
+        "summary": job_texts()[job.name]["summary"],
+    }
     return shown if types is None else {**shown, "event_types": types}
 
 
@@ -267,7 +291,9 @@ def _preview(contents: WorldContents, until: Timestamp, query: Query) -> Page[An
     while (job := world.jobs.next()) is not None and job.due <= until:
         try:
             types = [event.type for event in world.run(job).events]
-        except Exception as error:  # as in the original world, a job that raises does not stop the clock
+        except (
+            Exception
+        ) as error:  # as in the original world, a job that raises does not stop the clock
             world.fail_job(job, error)
             types = []
         found.append((job, types))
@@ -275,17 +301,24 @@ def _preview(contents: WorldContents, until: Timestamp, query: Query) -> Page[An
 
 
 def horizon(runtime: Runtime, until: str) -> Timestamp:
-    """Return the instant that ``until`` gives, itself or as a duration from now; 422 if it is invalid or in the past."""
+    """Return the instant of ``until``, also as a duration from now; 422 if invalid or past."""
     now = runtime.now()
     try:
-        instant = calendar.normalise(until) if until[:1].isdigit() and "-" in until else after(now, until)
+        instant = (
+            calendar.normalise(until) if until[:1].isdigit() and "-" in until else after(now, until)
+        )
     except InvalidDuration:
-        message = "must be an instant such as 2026-03-01T00:00:00Z or a duration such as 31d, 2h, 90s or P1M"
+        message = (
+            "must be an instant such as 2026-03-01T00:00:00Z or a duration such as 31d, 2h, 90s"
+            " or P1M"
+        )
         raise invalid_field("until", message, "INVALID_FILTER_PARAM") from None
     except ValueError as error:
         raise invalid_field("until", str(error), "INVALID_FILTER_PARAM") from None
     if instant < now:
-        raise invalid_field("until", f"is before the clock's present instant, {now}", "INVALID_FILTER_PARAM")
+        raise invalid_field(
+            "until", f"is before the clock's present instant, {now}", "INVALID_FILTER_PARAM"
+        )
     return instant
 
 

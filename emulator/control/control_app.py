@@ -39,12 +39,12 @@ WORLDLESS = ("getHealth", "getCatalog", "listApps")
 WAITING = frozenset(["advanceClock"])
 """Operations that wait themselves for the webhooks that they cause.
 
-Any other operation that the document gives the header ``Prefer`` may cause some, too. On a frozen clock it responds once
-these have their outcome.
+Any other operation that the document gives the header ``Prefer`` may cause some, too. On a frozen
+clock it responds once these have their outcome.
 """
 
 ARRANGING = frozenset(["arrangeFault", "arrangeOutcome"])
-"""Operations about what comes next. On a frozen clock they first wait for the outcome of everything caused before.
+"""Operations about the future. On a frozen clock they first wait for all outcomes of the past.
 
 Otherwise the speed of a receiver would decide whether a fault meets an earlier delivery.
 """
@@ -66,15 +66,20 @@ MODULES = (
     faults,
 )
 
-OPERATIONS: Mapping[str, Callable[..., Any]] = dict(chain(*(module.OPERATIONS.items() for module in MODULES)))
-"""operationId → coroutine function ``(engine, runtime, path parameters, query=…, body=…, headers=…)``."""
+OPERATIONS: Mapping[str, Callable[..., Any]] = dict(
+    chain(*(module.OPERATIONS.items() for module in MODULES))
+)
+"""operationId → ``async (engine, runtime, path parameters, query=…, body=…, headers=…)``."""
 
 
 def control_app(engine: Engine, *, strict: bool) -> ASGIApp:
     """Return the application behind ``/_emulator``."""
 
     async def execute(
-        context: RequestContext, runtime: Runtime | None, operation: OperationHandler, arguments: dict[str, Any]
+        context: RequestContext,
+        runtime: Runtime | None,
+        operation: OperationHandler,
+        arguments: dict[str, Any],
     ) -> Any:
         headers = operation.headers(context)
         waits, arranges = operation.operation_id in WAITING, operation.operation_id in ARRANGING
@@ -93,19 +98,24 @@ def control_app(engine: Engine, *, strict: bool) -> ASGIApp:
 
     published = bundles.load("control" + bundles.OPENAPI_3_0) if strict else None
     return build_app(
-        documented_api("control"), OPERATIONS, authenticate=by_key_or_name(engine), execute=execute, published=published
+        documented_api("control"),
+        OPERATIONS,
+        authenticate=by_key_or_name(engine),
+        execute=execute,
+        published=published,
     )
 
 
 async def settle(runtime: Runtime | None, headers: Mapping[str, str]) -> None:
-    """On a frozen clock, wait for the outcome of everything caused so far, unless the client prefers not to wait."""
+    """On a frozen clock, wait for all outcomes so far, unless the client prefers not to wait."""
     if runtime is not None and runtime.clock.mode == FROZEN and not clock.prefers_async(headers):
         await runtime.advances.settle()
 
 
 def by_key_or_name(engine: Engine) -> Authenticate:
     async def authenticate(context: RequestContext, required: bool) -> Runtime | None:
-        # Drawn while no world is known, so that requests to the control API use none of the world's own request ids.
+        # Drawn while no world is known, so that requests to the control API use none of the world's
+        # own request ids.
         _ = context.request_id
         if context.operation_id in WORLDLESS:
             return None

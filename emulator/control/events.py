@@ -1,7 +1,7 @@
-"""What happens in a world: its events and emails as lists that can be waited for, and as a stream at once.
+"""The news of a world: its events and emails as lists that can be waited for, and as a stream.
 
-Emails are shown as objects, as HTML and as MIME messages. The response to a list is delayed until the list is not
-empty, or until a timeout.
+Emails are shown as objects, as HTML and as MIME messages. The response to a list is delayed until
+the list is not empty, or until a timeout.
 """
 
 from __future__ import annotations
@@ -29,9 +29,12 @@ from emulator.web.context import PIECE, Response, Stream
 # -- long polling
 
 
-async def first_match(runtime: Runtime, seconds: float, look: Callable[[], Selection[Any]]) -> Page[Any]:
-    """Return the page as soon as it has a match, or the empty page after that many seconds of real time."""
-    # The time of the event loop: a test that freezes the clocks of this process does not freeze this one.
+async def first_match(
+    runtime: Runtime, seconds: float, look: Callable[[], Selection[Any]]
+) -> Page[Any]:
+    """Return the page once it has a match, or the empty page after ``seconds`` of real time."""
+    # The time of the event loop: a test that freezes the clocks of this process does not freeze
+    # this one.
     loop_time = asyncio.get_running_loop().time
     deadline = loop_time() + seconds
     while True:
@@ -48,12 +51,16 @@ async def first_match(runtime: Runtime, seconds: float, look: Callable[[], Selec
 
 
 async def index(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> Page[Event]:
-    """GET /events: filters ``type`` and ``object`` (an id); ``wait`` answers as soon as one matches (real seconds)."""
+    """GET /events: filters ``type``, ``object`` (an id); ``wait`` (real seconds) for a match."""
     filters = {name: value for name, value in query.items() if name not in ("app", "wait")}
     return await first_match(
         runtime,
         query["wait"],
-        lambda: select(runtime.world.table(Event), filters, {"object": lambda event, about: event.about == about}),
+        lambda: select(
+            runtime.world.table(Event),
+            filters,
+            {"object": lambda event, about: event.about == about},
+        ),
     )
 
 
@@ -65,12 +72,13 @@ async def index(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> P
 
 SAFE_HEADERS = {
     "Content-Security-Policy": (
-        "default-src 'none'; img-src https:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+        "default-src 'none'; img-src https:; style-src 'unsafe-inline'; base-uri 'none';"
+        " form-action 'none'"
     ),
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
-"""Response headers that keep a browser from running anything an email contains, and from loading all but pictures."""
+"""Response headers by which a browser runs nothing in an email and loads only its pictures."""
 
 
 def email_shown(email: Email) -> dict[str, Any]:
@@ -88,20 +96,25 @@ def email_shown(email: Email) -> dict[str, Any]:
         "language": email.language,
         **{name: record and record.id for name, record in about.items()},
         "attachments": [
-            {"filename": name, "content_type": kind} for name, kind in email_content.attachments(email).items()
+            {"filename": name, "content_type": kind}
+            for name, kind in email_content.attachments(email).items()
         ],
         "created_at": email.created_at,
     }
 
 
 async def list_emails(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
-    """GET /emails: filters ``to`` and ``kind``; ``wait`` answers as soon as one matches (real seconds)."""
-    page = await first_match(runtime, query["wait"], lambda: _matches(runtime.world.table(Email), query))
+    """GET /emails: filters ``to`` and ``kind``; ``wait`` (real seconds) for a match."""
+    page = await first_match(
+        runtime, query["wait"], lambda: _matches(runtime.world.table(Email), query)
+    )
     return msgspec.structs.replace(page, data=[email_shown(email) for email in page.data])
 
 
 def _matches(table: Table[Email], query: Query) -> Selection[Email]:
-    """Return the emails a query asks for; addresses are compared without regard to letter case (B-30)."""
+    """Return the emails a query asks for; addresses are compared without regard to letter case
+    (B-30).
+    """
     to, paging = query.get("to"), {name: query[name] for name in ("page", "page_size")}
     wanted = {**paging, "topic": query.get("kind"), "to": to and to.casefold()}
     return select(table, wanted, {"to": lambda email, address: email.to.casefold() == address})
@@ -118,11 +131,16 @@ async def html(engine: Engine, runtime: Runtime, id: str, query: Query) -> Respo
 
     email = await _found(runtime, id)
     email = msgspec.structs.replace(email, language=query.get("language", email.language))
-    return Response(200, email_content.html(email).encode(), SAFE_HEADERS, media_type=b"text/html; charset=utf-8")
+    return Response(
+        200,
+        email_content.html(email).encode(),
+        SAFE_HEADERS,
+        media_type=b"text/html; charset=utf-8",
+    )
 
 
 async def raw(engine: Engine, runtime: Runtime, id: str, query: Query) -> bytes:
-    """GET /emails/{id}/raw: the MIME message with attachments, rendered in a thread, so that no other request waits."""
+    """GET /emails/{id}/raw: the MIME message, made in a thread, so that no other request waits."""
     from emulator.presentation.email import email_content
 
     return await asyncio.to_thread(email_content.message, await _found(runtime, id))
@@ -140,7 +158,7 @@ async def _found(runtime: Runtime, id: str) -> Email:
 
 
 HEARTBEAT = 15.0
-"""Seconds (real time) without a message after which a comment is sent, so that proxies leave the connection open."""
+"""Seconds (real time) of silence before a comment, so that proxies keep the connection open."""
 
 VIEWS: Mapping[str, Callable[[Runtime, Any], Any]] = {
     "request": lambda runtime, entry: requests.summary(entry, runtime.journal),
@@ -175,18 +193,20 @@ async def messages(runtime: Runtime, kinds: Collection[str]) -> AsyncGenerator[b
 
 
 def lost(runtime: Runtime, subscriber: Subscriber) -> dict[str, Any]:
-    """Return the message to a client that was too slow: how many messages it lost. It should read everything again."""
+    """Return a slow client's message with the number of lost ones; the client should start over."""
     number, subscriber.lost = subscriber.lost, 0
     return restarted("lost", runtime.now(), lost=number)
 
 
 def encode_message(runtime: Runtime, message: Message) -> bytes:
     view = VIEWS.get(message.kind)
-    return encoded(message.number, message.kind, view(runtime, message.about) if view else message.about)
+    return encoded(
+        message.number, message.kind, view(runtime, message.about) if view else message.about
+    )
 
 
 def encoded(number: int, kind: str, data: Any) -> bytes:
-    """Return a server-sent event. Its data is one line, since JSON as encoded here has no line breaks."""
+    """Return a server-sent event, with its data on one line: the JSON has no line breaks."""
     return b"id: %d\nevent: %s\ndata: %s\n\n" % (number, kind.encode(), encode(data))
 
 

@@ -42,7 +42,7 @@ SCHEDULE = ("starts_at", "ends_at")
 
 
 async def arrange(engine: Engine, runtime: Runtime, query: Body, body: Body) -> Fault:
-    """POST /faults: the fault applies to the next matching requests or deliveries, or to payments while it lasts."""
+    """POST /faults: strike the next matching requests or deliveries, or payments while it lasts."""
     match, then = body.get("match", {}), body["then"]
     _check_then(then)
     about = faults.about(then)
@@ -60,10 +60,12 @@ async def arrange(engine: Engine, runtime: Runtime, query: Body, body: Body) -> 
 
 
 def _check_then(then: Body) -> None:
-    """Raise 422 unless there is one effect, beside it only what goes with it, and a body only where the status has one."""
+    """Raise 422 unless there is one effect, with its own parts only, and a body only if allowed."""
     effects = then.keys() - MODIFIERS.keys()
     if len(effects) != 1 and effects != {"hang_ms", "status"}:
-        alternatives = ", ".join(name for name in FaultEffect.__struct_fields__ if name not in MODIFIERS)
+        alternatives = ", ".join(
+            name for name in FaultEffect.__struct_fields__ if name not in MODIFIERS
+        )
         raise invalid_field("then", f"must hold just one of {alternatives}")
     if "body" in then and then.get("status", 204) in WITHOUT_BODY:
         raise invalid_field("then.body", "needs a status whose responses have a body")
@@ -78,14 +80,18 @@ def _check_schedule(body: Body, about: str) -> None:
     wrong = ("times", "probability") if about == PAYMENT else SCHEDULE
     for name in wrong:
         if name in body:
-            raise invalid_field(name, "does not suit an outage" if about == PAYMENT else "goes with an outage only")
+            raise invalid_field(
+                name, "does not suit an outage" if about == PAYMENT else "goes with an outage only"
+            )
 
 
 def _check_match(match: Body, suitable: Collection[str]) -> None:
     """Raise 422 for fields that do not suit the fault, and for unknown operations and paths."""
     for name, value in match.items():
         if name not in suitable:
-            raise invalid_field(f"match.{name}", f"does not suit this fault; use {', '.join(suitable)}")
+            raise invalid_field(
+                f"match.{name}", f"does not suit this fault; use {', '.join(suitable)}"
+            )
         if value not in _names().get(name, (value,)):
             raise invalid_field(f"match.{name}", f"the service has no {name} {value[:60]}")
 
@@ -97,14 +103,15 @@ def _names() -> dict[str, frozenset[str]]:
 
 
 def _seconds(runtime: Runtime, then: Body) -> float:
-    """Return the length of a ``delay``, of ``again`` or of ``answer_after`` in seconds, counted from now; 0 without one."""
+    """Return seconds from now of ``delay``, ``again`` or ``answer_after``; 0 without any."""
     name = next((each for each in ("delay", "again", "answer_after") if each in then), None)
     if name is None:
         return 0
     now = runtime.now()
     try:
         return (
-            calendar.parse(after(now, then[name], may_be_zero=name == "answer_after")) - calendar.parse(now)
+            calendar.parse(after(now, then[name], may_be_zero=name == "answer_after"))
+            - calendar.parse(now)
         ).total_seconds()
     except ValueError as error:
         raise invalid_field(f"then.{name}", str(error)) from None

@@ -1,4 +1,4 @@
-"""Inboxes, the built-in webhook receivers: any request to one is stored and answered as arranged; a GET lists them."""
+"""Inboxes, the built-in webhook receivers: store any request, respond as arranged; a GET lists."""
 
 from __future__ import annotations
 
@@ -33,12 +33,14 @@ async def world_of_caller(engine: Engine, context: RequestContext) -> Runtime:
     """Return the world of the key, or of ``app=NAME``, or the default one."""
     value = context.authorization()
     return await engine.open(
-        clients.read_key(value) if value is not None else Key(_named(context) or DEFAULT_APP, livemode=False)
+        clients.read_key(value)
+        if value is not None
+        else Key(_named(context) or DEFAULT_APP, livemode=False)
     )
 
 
 async def world_of_sender(engine: Engine, context: RequestContext, app: str | None) -> Runtime:
-    """Return the world that a webhook comes from: that of its key, of ``app=NAME``, or of the App whose id is ``app``.
+    """Return a webhook's world: of its key, of ``app=NAME``, or of the App with the id ``app``.
 
     ``Authorization`` may hold the signature of a webhook instead of a key.
     """
@@ -53,7 +55,9 @@ async def world_of_sender(engine: Engine, context: RequestContext, app: str | No
 def _named(context: RequestContext) -> str | None:
     name = dict(fields(context.query_string)).get("app")
     if name is not None and not clients.NAME.fullmatch(name):
-        raise invalid_field("app", "must be an App's name: 1 to 64 of A-Z a-z 0-9 _ -", "INVALID_FILTER_PARAM")
+        raise invalid_field(
+            "app", "must be an App's name: 1 to 64 of A-Z a-z 0-9 _ -", "INVALID_FILTER_PARAM"
+        )
     return name
 
 
@@ -68,7 +72,7 @@ RANGES = {"status": (200, 599), "delay_ms": (0, 60_000)}
 
 
 async def index(engine: Engine, runtime: Runtime, name: str, query: Query) -> Page[InboxRequest]:
-    """GET /inbox/{name}: requests, newest first. ``status`` and ``delay_ms`` of a registered URL mean nothing here."""
+    """GET /inbox/{name}: requests, newest first. A URL's ``status`` and ``delay_ms`` do nothing."""
     inbox = runtime.inbox
     inbox.check_pending(runtime.world, name)
     paging = {"page": query["page"], "page_size": query["page_size"]}
@@ -76,7 +80,7 @@ async def index(engine: Engine, runtime: Runtime, name: str, query: Query) -> Pa
 
 
 async def inboxes(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
-    """GET /inboxes: those that received something, that an endpoint sends to, or whose response was set; by name."""
+    """GET /inboxes: those with requests, with an endpoint, or with a response set; by name."""
     # Imported here: every server receives in inboxes, few are asked for their list.
     from emulator.control.objects import page_of
 
@@ -90,7 +94,9 @@ def _addressed(world: World) -> Iterator[str]:
     """Return the names of the inboxes that endpoints of the world send to."""
     paths = (urlsplit(endpoint.url).path for endpoint in world.table(WebhookEndpoint))
     return (
-        path.removeprefix(PREFIX) for path in paths if path.startswith(PREFIX) and NAME.fullmatch(path[len(PREFIX) :])
+        path.removeprefix(PREFIX)
+        for path in paths
+        if path.startswith(PREFIX) and NAME.fullmatch(path[len(PREFIX) :])
     )
 
 
@@ -106,8 +112,10 @@ def _summary(runtime: Runtime, name: str, received: Sequence[InboxRequest]) -> d
     }
 
 
-async def set_response(engine: Engine, runtime: Runtime, name: str, query: Query, body: Query) -> ResponseRule:
-    """PUT /inbox/{name}/response: how later requests are answered, unless their URL says otherwise."""
+async def set_response(
+    engine: Engine, runtime: Runtime, name: str, query: Query, body: Query
+) -> ResponseRule:
+    """PUT /inbox/{name}/response: the later requests' response, unless their URL has another."""
     _check_name(name)
     rule = ResponseRule(**body)
     runtime.inbox.set_response_rule(name, rule)
@@ -120,7 +128,7 @@ async def clear_response(engine: Engine, runtime: Runtime, name: str, query: Que
 
 
 def receiving(engine: Engine, control: ASGIApp) -> ASGIApp:
-    """Return the app behind ``/_emulator/inbox/``: it stores any request, but a GET and ``…/response`` go on to ``control``."""
+    """Return the inboxes' app: it stores requests, but ``control`` gets GET and ``…/response``."""
 
     async def receive_any(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] == "GET" or RESPONSE.fullmatch(scope["path"]):
@@ -130,7 +138,9 @@ def receiving(engine: Engine, control: ASGIApp) -> ASGIApp:
         try:
             response = await _store(engine, request)
         except ApiError as error:
-            response = Response(context_of(scope).body_of(error), error.status, media_type="application/json")
+            response = Response(
+                context_of(scope).body_of(error), error.status, media_type="application/json"
+            )
         await response(scope, receive, send)
 
     return receive_any
@@ -161,7 +171,9 @@ async def _store(engine: Engine, request: Request) -> Response:
 
 def _check_name(name: str) -> None:
     if not NAME.fullmatch(name):
-        raise ApiError("NOT_FOUND", message="An inbox has a name of 1 to 64 of A-Z a-z 0-9 . _ ~ -.")
+        raise ApiError(
+            "NOT_FOUND", message="An inbox has a name of 1 to 64 of A-Z a-z 0-9 . _ ~ -."
+        )
 
 
 def _response(rule: ResponseRule) -> Response:
@@ -192,7 +204,9 @@ def _numbers(request: Request) -> dict[str, int]:
         text = request.query_params.get(name)
         if text is not None:
             if not re.fullmatch(r"\d{1,6}", text, re.ASCII) or not least <= int(text) <= most:
-                raise invalid_field(name, f"must be an integer from {least} to {most}", "INVALID_FILTER_PARAM")
+                raise invalid_field(
+                    name, f"must be an integer from {least} to {most}", "INVALID_FILTER_PARAM"
+                )
             found[name] = int(text)
     return found
 

@@ -43,24 +43,34 @@ class LedgerEntry(NamedTuple):
     logged: LoggedUnit
 
     def concerns(self, query: Query) -> bool:
-        """Return whether it comes from the object of the query, or is on its account; and is in account and currency."""
+        """Return whether the entry is of a query's object or its account, account and currency."""
         one = self.posting
-        own = {"object": (self.object, one.owner), "account": (one.name,), "currency": (one.currency,)}
+        own = {
+            "object": (self.object, one.owner),
+            "account": (one.name,),
+            "currency": (one.currency,),
+        }
         return all(query.get(name) in (None, *values) for name, values in own.items())
 
 
 async def show_ledger(engine: Engine, runtime: Runtime, query: Query) -> dict[str, Any]:
-    """GET /ledger: ``object``, ``account`` and ``currency`` filter the entries, ``currency`` the totals too."""
+    """GET /ledger: filters ``object``, ``account``, ``currency``; totals by ``currency`` too."""
     await runtime.catch_up()
     return await runtime.examine(_ledger_of, query)
 
 
 def _ledger_of(view: View, query: Query) -> dict[str, Any]:
     causality = Causality(view.journal)
-    postings = ((logged, each) for logged in causality.units for each in ledger.entries(logged.unit))
+    postings = (
+        (logged, each) for logged in causality.units for each in ledger.entries(logged.unit)
+    )
     entries = [LedgerEntry(*each, logged) for logged, each in postings]
     found = [entry for entry in reversed(entries) if entry.concerns(query)]
-    broken = [_break(view, failure) for failure in view.journal.failures if isinstance(failure.error, Imbalance)]
+    broken = [
+        _break(view, failure)
+        for failure in view.journal.failures
+        if isinstance(failure.error, Imbalance)
+    ]
     return {
         "balanced": not broken,
         "totals": [
@@ -79,7 +89,7 @@ def _movement_of(entry: LedgerEntry) -> tuple[str | None, str | None]:
 
 
 def _page(found: list[LedgerEntry], causality: Causality, query: Query) -> Page[Any]:
-    """Return the page of the entries; with ``grouped`` whole movements of money, which the pagination counts."""
+    """Return the page of entries; if ``grouped``, pages count whole movements of money."""
     if not query.get("grouped"):
         return page_of(found, query, lambda entry: _shown(causality, entry))
     movements = page_of([[*own] for _, own in groupby(found, _movement_of)], query)
@@ -94,12 +104,14 @@ def _shown(causality: Causality, entry: LedgerEntry) -> dict[str, Any]:
         "amount": entry.posting.amount,
         "currency": entry.posting.currency,
         "at": entry.logged.at,
-        "cause": _cause(entry.logged, causality.requests.get(causality.request_of(entry.logged) or "")),
+        "cause": _cause(
+            entry.logged, causality.requests.get(causality.request_of(entry.logged) or "")
+        ),
     }
 
 
 def _break(view: View, failure: Failure) -> dict[str, Any]:
-    """Return the imbalance that a unit of work caused, with the last one before it that touched the account."""
+    """Return a unit's imbalance, with the unit before it that touched the account."""
     assert isinstance(failure.error, Imbalance)
     posting = failure.error.posting
     cause, earlier = _cause_of(failure), _earlier(view, failure, posting)
@@ -118,7 +130,7 @@ def _break(view: View, failure: Failure) -> dict[str, Any]:
 
 
 def _earlier(view: View, failure: Failure, posting: Posting) -> dict[str, Any] | None:
-    """Return the request or the job before it; of one that the journal has dropped, what its last event says."""
+    """Return the request or job before; of one no longer in the journal, its last event's facts."""
     if (earlier := view.journal.before(failure)) is not None:
         return _cause_of(earlier)
     event = _last_event(view.world, failure.unit, posting.owner) if posting.owner else None
@@ -133,7 +145,9 @@ def _last_event(world: World, unit: UnitOfWork, id: str) -> Event | None:
     """Return the last event before a unit of work whose object has this id or refers to it."""
     before = unit.counters.get("record", 0)
     slots = (slot for slot in reversed(world.table(Event).order) if slot.number <= before)
-    return next((slot.record for slot in slots if id.encode() in encode(slot.record.data.object)), None)
+    return next(
+        (slot.record for slot in slots if id.encode() in encode(slot.record.data.object)), None
+    )
 
 
 def _cause_of(failure: Failure) -> dict[str, Any]:
@@ -143,7 +157,10 @@ def _cause_of(failure: Failure) -> dict[str, Any]:
 def _cause(logged: LoggedUnit, request: LoggedRequest | None) -> dict[str, Any]:
     """Return the job that a unit of work ran, or else the request that it belongs to."""
     if (job := logged.job) is not None:
-        return {"id": job.id, "summary": StepTexts(language_of(SOURCE)).of_jobs(job.name, job.about, 1).summary}
+        return {
+            "id": job.id,
+            "summary": StepTexts(language_of(SOURCE)).of_jobs(job.name, job.about, 1).summary,
+        }
     if request is None:
         return {"id": logged.unit.cause, "summary": "a request that is no longer in the journal"}
     return {"id": request.id, "summary": f"{request.method} {request.target}"}
@@ -185,8 +202,14 @@ class Metric(NamedTuple):
         yield f"# HELP {name} {self.help}"
         yield f"# TYPE {name} {self.type}"
         for sample in self.samples:
-            labels = ",".join(f'{label}="{_escaped(value)}"' for label, value in sample.labels.items())
-            yield f"{name}{{{labels}}} {sample.value:.17g}" if labels else f"{name} {sample.value:.17g}"
+            labels = ",".join(
+                f'{label}="{_escaped(value)}"' for label, value in sample.labels.items()
+            )
+            yield (
+                f"{name}{{{labels}}} {sample.value:.17g}"
+                if labels
+                else f"{name} {sample.value:.17g}"
+            )
 
 
 async def show_metrics(engine: Engine, runtime: Runtime, query: Body) -> Response:
@@ -211,21 +234,43 @@ def metrics(apps: int, runtime: Runtime) -> Iterable[Metric]:
         # Requests to the control API have no operation of the service.
         if operation is not None:
             answers[status] += number
-    samples = [Sample({**app, "status": str(status)}, number) for status, number in sorted(answers.items())]
+    samples = [
+        Sample({**app, "status": str(status)}, number) for status, number in sorted(answers.items())
+    ]
     yield Metric("requests_total", COUNTER, "Requests to the service by status.", samples)
-    yield one("changes_total", COUNTER, "Requests and jobs that changed something.", runtime.journal.count)
-    yield one("clock_seconds", GAUGE, "The instant of the clock, as Unix time.", calendar.parse(state.now).timestamp())
+    yield one(
+        "changes_total", COUNTER, "Requests and jobs that changed something.", runtime.journal.count
+    )
+    yield one(
+        "clock_seconds",
+        GAUGE,
+        "The instant of the clock, as Unix time.",
+        calendar.parse(state.now).timestamp(),
+    )
     yield one("clock_lag_seconds", GAUGE, "How far the world is behind its own clock.", state.lag)
     yield one("jobs", GAUGE, "Jobs that are planned.", state.pending)
-    objects = [Sample({**app, "kind": table.kind.kind}, len(table)) for table in world.tables() if len(table)]
+    objects = [
+        Sample({**app, "kind": table.kind.kind}, len(table))
+        for table in world.tables()
+        if len(table)
+    ]
     yield Metric("objects", GAUGE, "Objects by kind.", objects)
     for name, (kind, help) in BY_STATUS.items():
         by_status = world.table(kind).index("status")
         counts = {status: len(by_status.run(status)) for status in by_status.all_keys()}
-        samples = [Sample({**app, "status": status}, count) for status, count in sorted(counts.items()) if count]
+        samples = [
+            Sample({**app, "status": status}, count)
+            for status, count in sorted(counts.items())
+            if count
+        ]
         yield Metric(name, GAUGE, help, samples)
     yield one("snapshots", GAUGE, "Named snapshots.", len(runtime.history.snapshots))
-    yield one("ledger_balanced", GAUGE, "1 if the ledger adds up, 0 otherwise.", int(not runtime.journal.failures))
+    yield one(
+        "ledger_balanced",
+        GAUGE,
+        "1 if the ledger adds up, 0 otherwise.",
+        int(not runtime.journal.failures),
+    )
 
 
 def _escaped(value: str) -> str:

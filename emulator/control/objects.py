@@ -49,20 +49,25 @@ async def show(engine: Engine, runtime: Runtime, id: str, query: Body) -> Record
 
 
 async def update(engine: Engine, runtime: Runtime, id: str, query: Body, body: Body) -> Record:
-    """PATCH /objects/{id}: sets fields, read-only ones included, without an event; planned work follows them (B-89)."""
+    """PATCH /objects/{id}: set fields, also read-only; no event; planned work follows (B-89)."""
     changed: Record = await runtime.serve(set_fields, {"id": id, "fields": body}, None)
     return changed
 
 
 def set_fields(world: World, id: str, fields: Body) -> Record:
-    """Set fields of an object; 422 for unknown and fixed fields and for values that its schema forbids."""
+    """Set an object's fields; 422 for unknown and fixed ones and for values against the schema."""
     record = find(world, id)
     known = record.__struct_fields__
     for name in fields:
         if name in FIXED or name not in known or name in hidden_fields(type(record)):
-            raise invalid_field(name[:60], "cannot be changed" if name in FIXED else "unknown field")
+            raise invalid_field(
+                name[:60], "cannot be changed" if name in FIXED else "unknown field"
+            )
     # Instants in the form of objects (B-17); invalid ones are left for the schema to reject.
-    fields = {name: _instant(value) if name in _instants(type(record)) else value for name, value in fields.items()}
+    fields = {
+        name: _instant(value) if name in _instants(type(record)) else value
+        for name, value in fields.items()
+    }
     wanted = {**msgspec.to_builtins(to_wire(record)), **fields}
     if violations := schema_of(type(record)).violations(wanted):
         raise error_of(violations)
@@ -88,7 +93,7 @@ def _require_unique(world: World, record: Record, values: Body) -> None:
 
 
 def _typed(world: World, kind: type[Record], fields: Body) -> dict[str, Any]:
-    """Return the values in the types of the record; 422 for metadata that only one assumption allows (B-22)."""
+    """Return the values in the record's types; 422 for metadata of another assumption (B-22)."""
     hints, values = get_type_hints(kind), {}
     if settings(world).assumptions.metadata_values == "any":
         hints["metadata"] = dict[str, Any]
@@ -103,7 +108,9 @@ def _typed(world: World, kind: type[Record], fields: Body) -> dict[str, Any]:
 @cache
 def schema_of(kind: type[Record]) -> CompiledSchema:
     """Return the schema of a kind in the OpenAPI document, with all schemas it refers to."""
-    return CompiledSchema({"$ref": f"#/components/schemas/{schema_name(kind)}", "components": {"schemas": schemas()}})
+    return CompiledSchema(
+        {"$ref": f"#/components/schemas/{schema_name(kind)}", "components": {"schemas": schemas()}}
+    )
 
 
 def invalid_subject(world: World, subject: Any) -> Iterator[tuple[str, str]]:
@@ -134,7 +141,9 @@ def _instants(kind: type[Record]) -> frozenset[str]:
 T = TypeVar("T")
 
 
-def page_of(rows: Sequence[T], query: Query, shown: Callable[[T], Any] = lambda row: row) -> Page[Any]:
+def page_of(
+    rows: Sequence[T], query: Query, shown: Callable[[T], Any] = lambda row: row
+) -> Page[Any]:
     """Return the page of a list that a query asks for, each row as it is sent."""
     page, size = query["page"], query["page_size"]
     return Page([*map(shown, rows[(page - 1) * size : page * size])], len(rows), page, size)
@@ -152,7 +161,7 @@ def listing(kind: type[Record]) -> Callable[..., Any]:
 
 
 def clearing(kind: type[Record]) -> Callable[..., Any]:
-    """Return the handler of a DELETE of all records of a kind, or of the one with this id, which may be gone already."""
+    """Return a DELETE handler for a kind's records, or one by id, which may be gone already."""
 
     def clear(world: World, id: str | None) -> None:
         for record in world.table(kind):
@@ -182,10 +191,14 @@ FIELD_NAMES = {"subscription_plan": "plan", "webhook_endpoint": "webhook"}
 
 
 async def index(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
-    """GET /objects: those of one kind, newest first; with ``query``, ``related`` or ``status`` those that match."""
+    """GET /objects: one kind, newest first; filters ``query``, ``related`` and ``status``."""
     await runtime.catch_up()
     table = tables(runtime.world)[query["kind"]]
-    filters: dict[str, Any] = {"page": query["page"], "page_size": query["page_size"], "text": query.get("query")}
+    filters: dict[str, Any] = {
+        "page": query["page"],
+        "page_size": query["page_size"],
+        "text": query.get("query"),
+    }
     if "status" in query:
         if "status" not in table.kind.__struct_fields__:
             return page_of((), query)
@@ -199,7 +212,7 @@ async def index(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
 
 
 async def count(engine: Engine, runtime: Runtime, query: Query) -> dict[str, int]:
-    """GET /counts: how many objects there are of each kind; with ``related`` how many belong to that object."""
+    """GET /counts: the number of objects of each kind; ``related``: of those that belong to one."""
     await runtime.catch_up()
     all = tables(runtime.world)
     if "related" not in query:
@@ -221,12 +234,14 @@ def field_name(kind: type[Record]) -> str:
 
 
 def contains(record: Record, text: str) -> bool:
-    """Return whether a text occurs in an object's JSON, whatever its case and Unicode form; of an id only where it starts.
+    """Return whether JSON has a text in any case and Unicode form; an id only at its start.
 
     A phone or card number is found however it is written (B-35).
     """
     sought, shown = folded(text), folded(encode(record).decode())
-    if sought in shown and (sought in IDS.sub("", shown) or any(id.startswith(sought) for id in IDS.findall(shown))):
+    if sought in shown and (
+        sought in IDS.sub("", shown) or any(id.startswith(sought) for id in IDS.findall(shown))
+    ):
         return True
     number = typed_text.sought_number(text)
     return number is not None and number in typed_text.compact(IDS.sub("", shown))
@@ -236,7 +251,7 @@ def contains(record: Record, text: str) -> bool:
 
 
 async def list_names(engine: Engine, runtime: Runtime, query: Query) -> dict[str, str]:
-    """GET /names: the name of each of these ids; ids of nothing that is there, or that has no name, are left out."""
+    """GET /names: the names of these ids, without ids of nothing and of nameless objects."""
     await runtime.catch_up()
     language = language_of(query["language"])
     found = ((id, _found(runtime, id, language)) for id in dict.fromkeys(query["ids"].split(",")))
@@ -255,7 +270,7 @@ def _found(runtime: Runtime, id: str, language: Language) -> str:
 
 
 NAMED_BY_OTHERS = (Event, WebhookDelivery)
-"""Kinds whose name is that of another object, which is found itself; these are found by their id alone."""
+"""Kinds named after another object, which the search finds; these are found by id alone."""
 
 
 class SearchHit(NamedTuple):
@@ -267,7 +282,7 @@ class SearchHit(NamedTuple):
 
 
 async def search(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
-    """GET /search: exact ids first, then the starts of ids, of names, of words in names, then what is within names."""
+    """GET /search: exact ids, then starts of ids, of names, of words, then the inside of names."""
     await runtime.catch_up()
     found = await runtime.examine(_hits, query["query"].strip(), language_of(query["language"]))
     return page_of(found, query, _shown)
@@ -285,7 +300,7 @@ def _shown(hit: SearchHit) -> dict[str, Any]:
 
 
 def _hits(view: View, text: str, language: Language) -> list[SearchHit]:
-    """Return what fits, the best first; hits of one rank stay as they were found: kind by kind, the newest first."""
+    """Return the hits, best first; within a rank by kind, the newest first."""
     ranks: list[list[SearchHit]] = [[] for _ in range(5)]  # as _rank gives
     # Every name begins with an empty text.
     world = view.world
@@ -294,12 +309,14 @@ def _hits(view: View, text: str, language: Language) -> list[SearchHit]:
             name = "" if isinstance(record, NAMED_BY_OTHERS) else describe(world, record, language)
             rank = _rank(text, record.id, name)
             if rank is not None:
-                ranks[rank].append(SearchHit(rank, record, name or describe(world, record, language)))
+                ranks[rank].append(
+                    SearchHit(rank, record, name or describe(world, record, language))
+                )
     return [*chain.from_iterable(ranks)]
 
 
 def _rank(text: str, id: str, name: str) -> int | None:
-    """Return how well a record fits, 0 best; None if it does not. Within an id, which is random, a text is no match."""
+    """Return a match's rank, 0 best, or None. The inside of an id is random and never matches."""
     if id.startswith(text):
         return 0 if id == text else 1
     sought, known = folded(text), folded(name)

@@ -1,4 +1,4 @@
-"""What a tester decides of payments: outcomes arranged in advance, prompts answered, payments made as a buyer (B-94)."""
+"""A tester's decisions on payments: arranged outcomes, prompts, buyers' payments (B-94)."""
 
 from __future__ import annotations
 
@@ -33,10 +33,12 @@ async def arrange(engine: Engine, runtime: Runtime, query: Query, body: Query) -
 
 
 def answering(answer_now: Callable[..., Any], operation: str) -> Callable[..., Any]:
-    """Return the handler of POST …/{id}/answer for a payment or a refund that waits for the operator."""
+    """Return the handler of POST …/{id}/answer for a payment or refund that awaits the operator."""
 
     async def answer(engine: Engine, runtime: Runtime, id: str, query: Query, body: Query) -> Any:
-        return await runtime.serve(answer_now, {"id": id, "code": operator.failure_code(body, operation)}, None)
+        return await runtime.serve(
+            answer_now, {"id": id, "code": operator.failure_code(body, operation)}, None
+        )
 
     return answer
 
@@ -47,11 +49,17 @@ def answering(answer_now: Callable[..., Any], operation: str) -> Callable[..., A
 async def list_prompts(engine: Engine, runtime: Runtime, number: str, query: Query) -> Page[Any]:
     """GET /phones/{number}: the prompts waiting on the phone, newest first."""
     await runtime.catch_up()
-    waiting = intent_operations.waiting_prompts(runtime.world, intent_operations.phone_number(number))
-    return page_of(waiting, query, lambda intent: intent_operations.prompt_shown(runtime.world, intent))
+    waiting = intent_operations.waiting_prompts(
+        runtime.world, intent_operations.phone_number(number)
+    )
+    return page_of(
+        waiting, query, lambda intent: intent_operations.prompt_shown(runtime.world, intent)
+    )
 
 
-async def answer(engine: Engine, runtime: Runtime, number: str, query: Query, body: Query) -> PaymentIntent:
+async def answer(
+    engine: Engine, runtime: Runtime, number: str, query: Query, body: Query
+) -> PaymentIntent:
     """POST /phones/{number}/answer: approve, reject or ignore a prompt."""
     arguments = {"number": intent_operations.phone_number(number), "body": body}
     intent: PaymentIntent = await runtime.serve(intent_operations.answer_prompt, arguments, None)
@@ -62,7 +70,7 @@ async def answer(engine: Engine, runtime: Runtime, number: str, query: Query, bo
 
 
 def choose(world: World, customer: str | None, allowed: Sequence[str] = EVERY_TYPE) -> Fields:
-    """Return the ``method`` of a payment: the default method of the customer (an id), or one of the ``allowed`` types."""
+    """Return a payment's ``method``: the customer's (id) default, or one of ``allowed`` types."""
     default = None if customer is None else payment_methods.default(world, customer)
     if default is not None and default.status == "active" and default.type in allowed:
         return {"type": default.type, **_entered(world, default)}
@@ -70,11 +78,18 @@ def choose(world: World, customer: str | None, allowed: Sequence[str] = EVERY_TY
 
 
 def _entered(world: World, method: PaymentMethod) -> Fields:
-    """Return the buyer's input as far as it is stored; for a card or an account, a number that behaves alike."""
+    """Return the stored part of a buyer's input; for a card or account a number that acts alike."""
     details = method.details
     if method.type == "bank_card":
-        number = payment_details.named_magic(world, method.type, method.magic).value or CARD["number"]
-        return {**CARD, "number": number, "exp_month": details["exp_month"], "exp_year": details["exp_year"]}
+        number = (
+            payment_details.named_magic(world, method.type, method.magic).value or CARD["number"]
+        )
+        return {
+            **CARD,
+            "number": number,
+            "exp_month": details["exp_month"],
+            "exp_year": details["exp_year"],
+        }
     return {name: details.get(name, value) for name, value in WORKING[method.type].items()}
 
 
@@ -82,7 +97,7 @@ def _entered(world: World, method: PaymentMethod) -> Fields:
 
 
 def paying(kind: type[Record], command: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the handler of POST …/{id}/pay, which runs the command of the buyer's page; a ``method`` left out is chosen."""
+    """Return POST …/{id}/pay's handler: the buyer's command; a missing ``method`` is chosen."""
 
     def pay_somehow(world: World, id: str, payment: Query) -> Any:
         target: Any = world.get(kind, id)

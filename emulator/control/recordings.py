@@ -1,4 +1,4 @@
-"""What was done in a world, as a test, and the marks that say where a recording was started and stopped."""
+"""The actions in a world, as a test, and the marks of a recording's start and stop."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ async def show(engine: Engine, runtime: Runtime, query: Query) -> Response:
     """GET /recording. Raises 409 where there is nothing to record, or it cannot be done again."""
     await runtime.catch_up()
     recording = Builder(runtime, query.get("since"), query.get("until")).build()
-    return Response(200, FORMS[query["as"]](recording).encode(), media_type=b"text/plain; charset=utf-8")
+    return Response(
+        200, FORMS[query["as"]](recording).encode(), media_type=b"text/plain; charset=utf-8"
+    )
 
 
 # -- marks
@@ -30,7 +32,7 @@ MARKS = START, STOP = "startRecording", "stopRecording"
 
 
 async def show_mark(engine: Engine, runtime: Runtime, query: Query) -> dict[str, Any]:
-    """GET /recording/state: of the recording that is under way, else of the last one that was stopped."""
+    """GET /recording/state: of the recording under way, else of the last one stopped."""
     entries = runtime.journal.entries
     end = _last_mark(entries)
     if end is None or entries[end].operation == START:
@@ -39,7 +41,7 @@ async def show_mark(engine: Engine, runtime: Runtime, query: Query) -> dict[str,
 
 
 async def start(engine: Engine, runtime: Runtime, query: Query) -> dict[str, Any]:
-    """POST /recording/start. What comes after this request is recorded; a recording under way starts again."""
+    """POST /recording/start: record the requests after this one; a running recording restarts."""
     end = len(runtime.journal.entries)
     return _state(runtime.journal.entries, end, end, is_recording=True)
 
@@ -66,8 +68,10 @@ def _last_mark(entries: Sequence[LoggedRequest]) -> int | None:
     return next(marks, None)
 
 
-def _state(entries: Sequence[LoggedRequest], start: int | None, end: int, *, is_recording: bool) -> dict[str, Any]:
-    """Return the state of a recording: ``since_request`` came before its start, ``until_request`` is the last in it."""
+def _state(
+    entries: Sequence[LoggedRequest], start: int | None, end: int, *, is_recording: bool
+) -> dict[str, Any]:
+    """Return a recording's state: ``since_request`` is before it, ``until_request`` its last."""
     count = 0 if start is None else max(0, end - start - 1)
     return {
         "is_recording": is_recording,

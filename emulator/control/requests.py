@@ -1,4 +1,4 @@
-"""The request journal: the last requests of a world, their responses, what each changed, and code that sends it again."""
+"""The request journal: a world's last requests, responses and changes, and code to repeat them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,14 @@ from emulator.core.records import Record, to_wire
 from emulator.core.unit_of_work import Change
 from emulator.core.world import encode
 from emulator.engine.engine import Engine
-from emulator.engine.journal import Journal, LoggedRequest, readable, redacted_headers, redacted_path, redacted_text
+from emulator.engine.journal import (
+    Journal,
+    LoggedRequest,
+    readable,
+    redacted_headers,
+    redacted_path,
+    redacted_text,
+)
 from emulator.engine.reading import View
 from emulator.engine.redaction import redact_value
 from emulator.engine.runtime import Runtime
@@ -35,11 +42,11 @@ from emulator.web.context import Response
 URL, KEY = "PAYMENTS_EMULATOR_URL", "PAYMENTS_EMULATOR_KEY"
 
 SENT_AGAIN = ("content-type", "idempotency-key", "emulator-answer", "prefer", "origin")
-"""The headers that make a difference, beside ``Authorization``; a client sends the others by itself."""
+"""The headers that matter, beside ``Authorization``; a client sends the others by itself."""
 
 
 class SentCall(NamedTuple):
-    """What is sent: ``body`` is a JSON value, a text if it was none, or None; ``status`` is what was answered."""
+    """A call: ``body`` is JSON, a text if not JSON, or None; ``status`` is the response's."""
 
     method: str
     target: str
@@ -49,12 +56,16 @@ class SentCall(NamedTuple):
 
     @property
     def text(self) -> str:
-        return self.body if isinstance(self.body, str) else json.dumps(self.body, ensure_ascii=False)
+        return (
+            self.body if isinstance(self.body, str) else json.dumps(self.body, ensure_ascii=False)
+        )
 
 
 def code(entry: LoggedRequest, form: str) -> str:
     """Return the request in one of the :data:`FORMS`. Card numbers, keys and secrets are masked."""
-    headers = {name: value for name, value in redacted_headers(entry.headers).items() if name in SENT_AGAIN}
+    headers = {
+        name: value for name, value in redacted_headers(entry.headers).items() if name in SENT_AGAIN
+    }
     body = readable(entry.body)
     query = f"?{redacted_text(entry.query)}" if entry.query else ""
     path = percent_encoded(redacted_path(entry.path), safe="/:@!$&'()*+,;=")
@@ -85,9 +96,13 @@ def _python_arguments(call: SentCall, more: Mapping[str, str]) -> str:
     headers = [f"{name!r}: {value!r}" for name, value in call.headers.items()]
     items = [*(f"{name!r}: {value}" for name, value in more.items()), *headers]
     name = "content" if isinstance(call.body, str) else "json"
-    body = [] if call.body is None else [f"{name}={pformat(call.body, sort_dicts=False, width=100)}"]
+    body = (
+        [] if call.body is None else [f"{name}={pformat(call.body, sort_dicts=False, width=100)}"]
+    )
     arguments = [*([f"headers={{{', '.join(items)}}}"] if items else []), *body]
-    return "".join(f"    {line}\n" for argument in arguments for line in f"{argument},".splitlines())
+    return "".join(
+        f"    {line}\n" for argument in arguments for line in f"{argument},".splitlines()
+    )
 
 
 def _httpx(call: SentCall) -> str:
@@ -100,7 +115,10 @@ def _httpx(call: SentCall) -> str:
 def _pytest(call: SentCall) -> str:
     """Return a test that runs as it is with the plugin; ``payments`` is its world."""
     arguments = _python_arguments(call, {}).replace("\n    ", "\n        ")
-    first = f"    answer = payments.client.request(\n        {call.method!r},\n        {call.target!r},\n"
+    first = (
+        f"    answer = payments.client.request(\n        {call.method!r},\n       "
+        f" {call.target!r},\n"
+    )
     rest = f"    {arguments}" if arguments else ""
     check = f"    assert answer.status_code == {call.status}, answer.text\n"
     return f"def test_request(payments):\n{first}{rest}    )\n{check}"
@@ -111,18 +129,30 @@ def _javascript_request(call: SentCall) -> str:
     lines = [f"Authorization: `Bearer ${{process.env.{KEY}}}`", *headers]
     given = call.body if isinstance(call.body, str) else None
     text = json.dumps(given if given is not None else call.body, ensure_ascii=False, indent=2)
-    body = [] if call.body is None else [f"body: {text if given is not None else f'JSON.stringify({text})'}"]
+    body = (
+        []
+        if call.body is None
+        else [f"body: {text if given is not None else f'JSON.stringify({text})'}"]
+    )
     options = [f"method: {json.dumps(call.method)}", f"headers: {{ {', '.join(lines)} }}", *body]
-    return f"await fetch(process.env.{URL} + {json.dumps(call.target)}, {{\n  {f',{chr(10)}  '.join(options)},\n}})"
+    return (
+        f"await fetch(process.env.{URL} + {json.dumps(call.target)}, {{\n "
+        f" {f',{chr(10)}  '.join(options)},\n}})"
+    )
 
 
 def _fetch(call: SentCall) -> str:
-    return f"const answer = {_javascript_request(call)};\nconsole.log(answer.status, await answer.text());\n"
+    return (
+        f"const answer = {_javascript_request(call)};\nconsole.log(answer.status, await"
+        " answer.text());\n"
+    )
 
 
 def _node(call: SentCall) -> str:
     imports = 'import assert from "node:assert/strict";\nimport { test } from "node:test";\n\n'
-    request = f"const answer = {_javascript_request(call)};\nassert.equal(answer.status, {call.status});"
+    request = (
+        f"const answer = {_javascript_request(call)};\nassert.equal(answer.status, {call.status});"
+    )
     return f'{imports}test("request", async () => {{\n{request}\n}});\n'
 
 
@@ -141,14 +171,23 @@ FORMS: Mapping[str, Callable[[SentCall], str]] = {
 
 
 async def index(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
-    """GET /requests: newest first; filters: ``status``, ``operation``, ``method``, ``api``, ``object``, ``changed``."""
-    tests = [partial(test, query[name]) for name, test in _TESTS.items() if query.get(name) is not None]
-    matches = [entry for entry in reversed(runtime.journal.entries) if all(test(entry) for test in tests)]
+    """GET /requests: newest first, filtered.
+
+    Filters: ``status``, ``operation``, ``method``, ``api``, ``object``, ``changed``.
+    """
+    tests = [
+        partial(test, query[name]) for name, test in _TESTS.items() if query.get(name) is not None
+    ]
+    matches = [
+        entry for entry in reversed(runtime.journal.entries) if all(test(entry) for test in tests)
+    ]
     if "object" in query:
         changing = runtime.journal.changing(query["object"])
         matches = [entry for entry in matches if entry.id in changing]
     if "changed" in query:
-        units = (unit for _, unit in runtime.journal.enumerate() if any(map(_shown_kind, unit.changes)))
+        units = (
+            unit for _, unit in runtime.journal.enumerate() if any(map(_shown_kind, unit.changes))
+        )
         changing = {unit.cause for unit in units if unit.cause}
         matches = [entry for entry in matches if (entry.id in changing) == query["changed"]]
     return page_of(matches, query, lambda entry: summary(entry, runtime.journal))
@@ -166,20 +205,28 @@ _TESTS: dict[str, Callable[[str, LoggedRequest], bool]] = {
 }
 
 
-async def show(engine: Engine, runtime: Runtime, req_id: str, query: Query) -> dict[str, Any] | Response:
-    """GET /requests/{req_id}: with headers, bodies, and the events and changes it caused; or, with ``as``, as code."""
+async def show(
+    engine: Engine, runtime: Runtime, req_id: str, query: Query
+) -> dict[str, Any] | Response:
+    """GET /requests/{req_id}: headers, bodies, caused events and changes; or code (``as``)."""
     entry = runtime.journal.require(req_id)
     if "as" in query:
-        return Response(200, code(entry, query["as"]).encode(), media_type=b"text/plain; charset=utf-8")
+        return Response(
+            200, code(entry, query["as"]).encode(), media_type=b"text/plain; charset=utf-8"
+        )
     return await runtime.examine(detail, entry)
 
 
 async def of_object(engine: Engine, runtime: Runtime, id: str, query: Query) -> Page[Any]:
-    """GET /objects/{id}/changes: newest first, each with the object as it was then. Raises 404 for an id of nothing."""
+    """GET /objects/{id}/changes: newest first, with the object of then. Raises 404 if unknown."""
     own = await runtime.examine(_changes_of, id)
     if not own:
         find(runtime.world, id)
-    return page_of(own[::-1], query, lambda row: {"at": row[0], **(change(row[1]) or {}), "then": shown(row[1].new)})
+    return page_of(
+        own[::-1],
+        query,
+        lambda row: {"at": row[0], **(change(row[1]) or {}), "then": shown(row[1].new)},
+    )
 
 
 def _changes_of(view: View, id: str) -> list[tuple[str | None, Change]]:
@@ -196,16 +243,18 @@ async def rewind(engine: Engine, runtime: Runtime, query: Query, body: Query) ->
     entry = target(runtime.journal, body)
     if entry.operation in REPLACES_WORLD or not runtime.journal.reaches(entry.checkpoint):
         raise invalid_field(
-            "to" if "to" in body else "steps", "is too long ago; its changes are no longer in the journal"
+            "to" if "to" in body else "steps",
+            "is too long ago; its changes are no longer in the journal",
         )
     undone = await runtime.history.rewind(entry.checkpoint)
     return {"to": entry.id, "now": runtime.now(), "turns": undone}
 
 
 def target(journal: Journal, body: Query) -> LoggedRequest:
-    """Return the request to go back to: the one given in ``to``, or of the last ``steps`` requests the one that began first.
+    """Return the request to go back to: ``to``, or the first to begin among the last ``steps``.
 
-    Requests stand in the journal in the order of their answers; one that waited may have begun before others.
+    Requests stand in the journal in the order of their answers; one that waited may have begun
+    before others.
     """
     if "to" in body:
         return journal.require(body["to"], "to")
@@ -234,7 +283,7 @@ def summary(entry: LoggedRequest, journal: Journal) -> dict[str, Any]:
 
 
 def about(path: str, answer: bytes) -> str | None:
-    """Return the id of the object that a request is about: the last one in its path, or that of its response."""
+    """Return the id of a request's object: the last one in its path, or its response's."""
     if named := _ID_IN_PATH.findall(path):
         return str(named[-1])
     answered = _ID_IN_ANSWER.match(answer)
@@ -246,7 +295,10 @@ _ID_IN_ANSWER = re.compile(rb'\{"id":"([a-z]{2,8}_[0-9A-Za-z]{24})"')
 
 
 def detail(view: View, entry: LoggedRequest) -> dict[str, Any]:
-    """Return a request with what it did. After a reset these are many changes: each is encoded here, in the thread."""
+    """Return a request with what it did.
+
+    After a reset these are many changes: each is encoded here, in the thread.
+    """
     units = view.journal.units_of(entry)
     rows = (change(one) for unit in units for one in unit.changes)
     return {
@@ -260,7 +312,7 @@ def detail(view: View, entry: LoggedRequest) -> dict[str, Any]:
 
 
 def change(one: Change) -> dict[str, Any] | None:
-    """Return one change as it is sent; None for events and for kinds that are not objects of the service."""
+    """Return a change as sent; None for events and kinds that are not the service's objects."""
     kind, record = _shown_kind(one), one.new or one.old
     if kind is None or record is None:
         return None
@@ -269,15 +321,19 @@ def change(one: Change) -> dict[str, Any] | None:
 
 
 def _shown_kind(one: Change) -> str | None:
-    """Return the kind of a changed object; None for events and for what is not an object of the service."""
+    """Return a changed object's kind; None for events and for things that are not the service's."""
     kind = getattr(one.new or one.old, "object", None)
     return None if kind in (None, "event") else str(kind)
 
 
 def fields(one: Change) -> dict[str, dict[str, Any]]:
-    """Return the fields that a change gave another value: ``before`` and ``after``, null where there was no record."""
+    """Return the changed fields, ``before`` and ``after``; null where there was no record."""
     old, new = shown(one.old), shown(one.new)
-    names = [name for name in {**old, **new} if one.old is None or one.new is None or old.get(name) != new.get(name)]
+    names = [
+        name
+        for name in {**old, **new}
+        if one.old is None or one.new is None or old.get(name) != new.get(name)
+    ]
     return {name: {"before": old.get(name), "after": new.get(name)} for name in names}
 
 

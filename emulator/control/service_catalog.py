@@ -1,6 +1,7 @@
-"""What the emulator says of the service and of itself: the catalog, the assumptions and the health check.
+"""Facts of the service and the emulator: the catalog, the assumptions and the health check.
 
-The catalog has every magic value, error code with its recipe, event type and life cycle, for programs to read.
+The catalog has every magic value, error code with its recipe, event type and life cycle, for
+programs to read.
 """
 
 from __future__ import annotations
@@ -27,9 +28,16 @@ async def show(engine: Engine, runtime: Runtime | None) -> dict[str, Any]:
     return {
         "magic_values": msgspec.to_builtins(engine.reference_data.magic),
         "magic_keys": msgspec.to_builtins(engine.reference_data.magic_keys),
-        "error_codes": [_error(code, recipe) for code, recipe in msgspec.to_builtins(error_examples()).items()],
-        "event_types": [{"type": type, "object": row.object, "meaning": row.meaning} for type, row in EVENTS.items()],
-        "life_cycles": {machine.kind.kind: [row._asdict() for row in machine.rows] for machine in STATE_MACHINES},
+        "error_codes": [
+            _error(code, recipe) for code, recipe in msgspec.to_builtins(error_examples()).items()
+        ],
+        "event_types": [
+            {"type": type, "object": row.object, "meaning": row.meaning}
+            for type, row in EVENTS.items()
+        ],
+        "life_cycles": {
+            machine.kind.kind: [row._asdict() for row in machine.rows] for machine in STATE_MACHINES
+        },
     }
 
 

@@ -55,9 +55,15 @@ DEFAULT_CODE = "INSUFFICIENT_FUNDS"
 
 @contextmanager
 def arranged(world: World, operation: str, code: str | None) -> Iterator[None]:
-    """Let payments made inside succeed, or fail with ``code``, unless the tester has arranged another outcome."""
+    """Let payments inside succeed, or fail with ``code``, unless the tester arranged otherwise."""
     result = "succeeded" if code is None else "failed"
-    wanted: dict[str, Any] = {"operation": operation, "result": result, "code": code, "times": 1, "match": {}}
+    wanted: dict[str, Any] = {
+        "operation": operation,
+        "result": result,
+        "code": code,
+        "times": 1,
+        "match": {},
+    }
     outcome = operator.arrange(world, wanted)
     yield
     if world.get(Outcome, outcome.id) is not None:
@@ -74,14 +80,16 @@ def answer_payment(world: World, id: str, code: str | None) -> None:
 def run_now(world: World, job: str, record: Record) -> None:
     """Run a job of an object at once, whether or not it is scheduled."""
     world.cancel_jobs(record, job)
-    world.registry.jobs[job](world, Job(id=f"job_{job}", name=job, due=world.now, sequence=0, about=record.id))
+    world.registry.jobs[job](
+        world, Job(id=f"job_{job}", name=job, due=world.now, sequence=0, about=record.id)
+    )
 
 
 # -- payments
 
 
 def collect(world: World, intent: PaymentIntent, code: str | None) -> None:
-    """Confirm an intent unless it is, answer it, with ``code`` that it failed, and capture what was authorised."""
+    """Confirm and capture an intent as far as needed; a ``code`` makes the operator decline it."""
     with arranged(world, "payment", code):
         if payment_intents.STATE_MACHINE.allows(intent, "choose"):
             intent_operations.confirm(world, intent.id, {})
@@ -91,11 +99,13 @@ def collect(world: World, intent: PaymentIntent, code: str | None) -> None:
 
 
 def deposit(world: World, intent: str) -> Transaction:
-    """Return the transaction of a payment that succeeds; 422 where it cannot, such as for a phone number that always fails."""
+    """Return a successful payment's transaction; 422 if impossible, as with a failing number."""
     collect(world, world.require(PaymentIntent, intent), None)
     paid = world.require(PaymentIntent, intent)
     if paid.transaction is None:
-        raise invalid_field("payment_intent", f"it is {paid.status}, and no transaction comes of it")
+        raise invalid_field(
+            "payment_intent", f"it is {paid.status}, and no transaction comes of it"
+        )
     return world.require(Transaction, paid.transaction)
 
 
@@ -119,7 +129,7 @@ def check_out(world: World, session: CheckoutSession, code: str | None) -> None:
 
 
 def answer_refund(world: World, refund: Refund, code: str | None) -> None:
-    """Send the refund unless it was sent, and answer it, with ``code`` that the operator rejects it."""
+    """Send the refund if unsent, and answer it; ``code`` makes the operator reject it."""
     run_now(world, "refund.send", refund)
     refunds.answer_now(world, refund.id, code)
 
@@ -139,10 +149,14 @@ def pay_invoice(world: World, invoice: Invoice, code: str | None) -> None:
 
 
 def let_fall_due(world: World, invoice: Invoice, code: str | None) -> None:
-    """Move the due date to yesterday at the latest, and run the job that finds the invoice overdue."""
+    """Move the due date to yesterday at the latest, and run the job that makes it overdue."""
     yesterday = calendar.day_plus(world.now, -1)
     opened = finalized(world, invoice)
-    run_now(world, "invoice.overdue", world.replace(opened, due_date=min(opened.due_date or yesterday, yesterday)))
+    run_now(
+        world,
+        "invoice.overdue",
+        world.replace(opened, due_date=min(opened.due_date or yesterday, yesterday)),
+    )
 
 
 # -- subscriptions and customers
@@ -153,9 +167,12 @@ AT_ONCE = {"cancel_at_period_end": False}
 
 
 def decline_charge(world: World, subscription: Subscription, code: str | None) -> None:
-    """Have a charge fail: the first one, the retry of one that failed, or one more for the current period."""
+    """Make a charge fail: the first, the retry of a failed one, or one more in this period."""
     with arranged(world, "payment", code):
-        if any(job.name == "subscription.charge" for job in world.table(Job).where("about", subscription.id)):
+        if any(
+            job.name == "subscription.charge"
+            for job in world.table(Job).where("about", subscription.id)
+        ):
             run_now(world, "subscription.charge", subscription)
         elif subscription.status == "past_due":
             run_now(world, "subscription.retry", subscription)
@@ -186,7 +203,9 @@ TRIGGERS: Mapping[str, TriggerRecipe] = {
     "payment_intent.failed": TriggerRecipe("payment_intent", collect, fails_with=DEFAULT_CODE),
     "transaction.succeeded": TriggerRecipe("payment_intent", collect),
     "refund.succeeded": TriggerRecipe("refund", answer_refund),
-    "refund.failed": TriggerRecipe("refund", answer_refund, fails_with=operator.DEFAULT_FAILURE_CODE["refund"]),
+    "refund.failed": TriggerRecipe(
+        "refund", answer_refund, fails_with=operator.DEFAULT_FAILURE_CODE["refund"]
+    ),
     "invoice.paid": TriggerRecipe("invoice", pay_invoice),
     "invoice.payment_overdue": TriggerRecipe("invoice", let_fall_due),
     "checkout.session.completed": TriggerRecipe("checkout_session", check_out),
@@ -194,14 +213,18 @@ TRIGGERS: Mapping[str, TriggerRecipe] = {
     "subscription.canceled": TriggerRecipe(
         "subscription", lambda world, it, _: subscription_operations.cancel(world, it.id, AT_ONCE)
     ),
-    "subscription.payment_failed": TriggerRecipe("subscription", decline_charge, fails_with=DEFAULT_CODE),
+    "subscription.payment_failed": TriggerRecipe(
+        "subscription", decline_charge, fails_with=DEFAULT_CODE
+    ),
     "subscription.trial_will_end": TriggerRecipe(
         "subscription",
         lambda world, it, _: run_now(world, "subscription.trial_notice", it),
         body={"trial_period_days": 14},
     ),
     "customer.created": TriggerRecipe("customer"),
-    "customer.deleted": TriggerRecipe("customer", lambda world, it, _: customers.delete(world, it.id)),
+    "customer.deleted": TriggerRecipe(
+        "customer", lambda world, it, _: customers.delete(world, it.id)
+    ),
 }
 """Every event by its type."""
 
@@ -210,7 +233,7 @@ TRIGGERS: Mapping[str, TriggerRecipe] = {
 
 
 class CreationStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How an object is made, as ``fixtures/triggers.yaml`` says; a transaction is made by no operation."""
+    """An object's recipe in ``fixtures/triggers.yaml``; no operation makes a transaction."""
 
     make: str | None = None
     body: dict[str, Any] = {}
@@ -218,7 +241,7 @@ class CreationStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @cache
 def creation_steps() -> Mapping[str, CreationStep]:
-    """Return the objects that can be named or made, by the names that fields of other objects have for them."""
+    """Return the objects to name or make, by the names of other objects' fields for them."""
     return msgspec.convert(fixture("triggers"), dict[str, CreationStep])
 
 
@@ -240,12 +263,14 @@ def body_of(operation_id: str) -> CompiledSchema:
 
 async def trigger(engine: Engine, runtime: Runtime, query: Body, body: Body) -> Event:
     """POST /trigger: the event that was caused."""
-    event: Event = await runtime.serve(trigger_event, {"type": body["event"], "overrides": body["overrides"]}, None)
+    event: Event = await runtime.serve(
+        trigger_event, {"type": body["event"], "overrides": body["overrides"]}, None
+    )
     return event
 
 
 def trigger_event(world: World, type: str, overrides: Body) -> Event:
-    """Cause an event in one unit of work. 422 for overrides that do not apply to it, and where it does not happen."""
+    """Cause an event in one unit of work. 422 if an override does not apply or nothing happens."""
     recipe = TRIGGERS[type]
     attempt = TriggerRun(world, recipe, overrides)
     try:
@@ -258,7 +283,9 @@ def trigger_event(world: World, type: str, overrides: Body) -> Event:
         raise nest("overrides", error) from None
     event = world.last_event(type)
     if event is None:
-        raise invalid_field("overrides", f"{type} does not come of this {recipe.object}; {_standing(world, record)}")
+        raise invalid_field(
+            "overrides", f"{type} does not come of this {recipe.object}; {_standing(world, record)}"
+        )
     return event
 
 
@@ -269,7 +296,7 @@ def _standing(world: World, record: Record) -> str:
 
 
 class TriggerRun:
-    """One event being triggered: the objects it takes, those that are named and those that are made."""
+    """One event being triggered: the objects it takes, both named and made ones."""
 
     def __init__(self, world: World, recipe: TriggerRecipe, overrides: Body) -> None:
         self._world = world
@@ -299,21 +326,27 @@ class TriggerRun:
     def reject_unused(self, type: str) -> None:
         if self._unused:
             known = ", ".join(sorted(self._taken))
-            raise invalid_field(min(self._unused)[:60], f"is not an override of {type} here; there are: {known}")
+            raise invalid_field(
+                min(self._unused)[:60], f"is not an override of {type} here; there are: {known}"
+            )
 
     def _named(self, kind: str) -> Record | None:
-        """Return the object whose id was given; for a customer also the owner of an object whose id was given."""
+        """Return the object of a given id; for a customer also the owner of an object with one."""
         id = self._overrides.get(kind)
         if isinstance(id, str):
             if self._recipe.action is None and kind == self._recipe.object:
-                raise invalid_field(kind, "is created by the trigger; give its fields, or leave it out")
+                raise invalid_field(
+                    kind, "is created by the trigger; give its fields, or leave it out"
+                )
             self._unused.discard(kind)
             return get_or_404(self._world, kinds()[kind], id, kind)
         if kind != "customer":
             return None
         given = ((named, self._overrides.get(each)) for each, named in kinds().items())
         owners = (self._world.get(named, each) for named, each in given if isinstance(each, str))
-        owner = next((getattr(record, "customer", None) for record in owners if record is not None), None)
+        owner = next(
+            (getattr(record, "customer", None) for record in owners if record is not None), None
+        )
         return self._world.get(Customer, owner)
 
     def _made(self, kind: str) -> Record:
@@ -323,7 +356,11 @@ class TriggerRun:
         schema = body_of(step.make)
         more = self._recipe.body if kind == self._recipe.object else {}
         given = self._fields(kind, schema)
-        own = {name: filled(value, self._look_up) for name, value in {**step.body, **more}.items() if name not in given}
+        own = {
+            name: filled(value, self._look_up)
+            for name, value in {**step.body, **more}.items()
+            if name not in given
+        }
         body = {**own, **{name: value for name, value in given.items() if value is not None}}
         if violations := schema.violations(body):
             raise error_of(violations)
@@ -331,15 +368,20 @@ class TriggerRun:
         return made
 
     def _fields(self, kind: str, schema: CompiledSchema) -> Body:
-        """Return the overrides that are fields of an object to be made: those under its name, and those it has first."""
+        """Return a new object's overrides: under its name, or flat and of no earlier object."""
         own = self._overrides.get(kind)
         self._taken |= schema.names()
         if isinstance(own, dict):
             self._unused.discard(kind)
-        objects = {name for name in self._unused & kinds().keys() if self._overrides[name] is not None}
+        objects = {
+            name for name in self._unused & kinds().keys() if self._overrides[name] is not None
+        }
         flat = {name for name in self._unused - objects if name in schema.names()}
         self._unused -= flat
-        return {**{name: self._overrides[name] for name in flat}, **(own if isinstance(own, dict) else {})}
+        return {
+            **{name: self._overrides[name] for name in flat},
+            **(own if isinstance(own, dict) else {}),
+        }
 
     def _look_up(self, path: str) -> Any:
         if path == "currency":

@@ -1,4 +1,4 @@
-"""A world as a whole: its settings (B-90), its reset, and its snapshots, to be restored, exported and imported.
+"""A world as a whole: settings (B-90), reset, and snapshots to restore, export and import.
 
 Of an imported snapshot every record must be one that can be shown, and every job one that can run.
 """
@@ -49,7 +49,13 @@ def app_view(world: World) -> dict[str, Any]:
     del values["id"]
     values["assumptions"] = values_of_assumptions(settings(world))
     key = str(Key.of(world))
-    return {"id": world.app, "name": world.name, "livemode": world.livemode, "key": key, "settings": values}
+    return {
+        "id": world.app,
+        "name": world.name,
+        "livemode": world.livemode,
+        "key": key,
+        "settings": values,
+    }
 
 
 async def show_app(engine: Engine, runtime: Runtime, query: Body) -> dict[str, Any]:
@@ -58,8 +64,11 @@ async def show_app(engine: Engine, runtime: Runtime, query: Body) -> dict[str, A
 
 
 async def list_apps(engine: Engine, runtime: Runtime | None, query: Body) -> Page[Any]:
-    """GET /apps: the Apps whose worlds are open, the one used last first; test and live side are listed separately."""
-    known = sorted(engine.runtimes.values(), key=lambda each: (-each.last_used, each.world.name, each.world.livemode))
+    """GET /apps: Apps with open worlds, the last used first; test and live side count apart."""
+    known = sorted(
+        engine.runtimes.values(),
+        key=lambda each: (-each.last_used, each.world.name, each.world.livemode),
+    )
     return page_of(known, query, _summary)
 
 
@@ -98,7 +107,7 @@ def change_settings(world: World, changes: Body) -> None:
 
 
 async def reset(engine: Engine, runtime: Runtime, query: Body, body: Body) -> dict[str, Any]:
-    """POST /reset: fixtures, seed and clock are those of the start of the server unless they are sent."""
+    """POST /reset: the defaults of fixtures, seed and clock are the server's at its start."""
     start = Start(_fixture(body.get("fixtures", {})), body.get("seed"), _clock(body.get("clock")))
     try:
         await engine.start_fresh(runtime, start)
@@ -111,7 +120,9 @@ async def reset(engine: Engine, runtime: Runtime, query: Body, body: Body) -> di
 
 def _fixture(value: Body) -> Fixture:
     if "keys" in value:
-        raise invalid_field("fixtures", "keys are known from the start of the server; leave them out")
+        raise invalid_field(
+            "fixtures", "keys are known from the start of the server; leave them out"
+        )
     try:
         return msgspec.convert(value, Fixture)
     except msgspec.ValidationError as error:
@@ -157,11 +168,14 @@ async def show(engine: Engine, runtime: Runtime, name: str, query: Query) -> Str
     return Stream(parts, runtime.broker.closed, "application/json", runtime.scheduler.pauses)
 
 
-async def import_snapshot(engine: Engine, runtime: Runtime, name: str, query: Query, body: Query) -> dict[str, Any]:
-    """PUT /snapshots/{name}: imports a snapshot that was exported from this world or another one."""
+async def import_snapshot(
+    engine: Engine, runtime: Runtime, name: str, query: Query, body: Query
+) -> dict[str, Any]:
+    """PUT /snapshots/{name}: import a snapshot that this or another world exported."""
     if not NAME.fullmatch(name):
         raise ApiError(
-            "NOT_FOUND", message="A snapshot has a name of 1 to 64 of A-Z a-z 0-9 . _ -, which is not . or .."
+            "NOT_FOUND",
+            message="A snapshot has a name of 1 to 64 of A-Z a-z 0-9 . _ -, which is not . or ..",
         )
     async with runtime.history.changing:
         try:
@@ -202,11 +216,16 @@ def find(runtime: Runtime, name: str) -> WorldSnapshot:
 
 
 def summary(name: str, snapshot: WorldSnapshot) -> dict[str, Any]:
-    return {"object": "snapshot", "name": name, "now": snapshot.head.now, "objects": objects_in(snapshot.world)}
+    return {
+        "object": "snapshot",
+        "name": name,
+        "now": snapshot.head.now,
+        "objects": objects_in(snapshot.world),
+    }
 
 
 def objects_in(world: World) -> int:
-    """Return how many objects of the service a world holds, without the events and deliveries that report on them."""
+    """Return the number of a world's service objects, without reporting events and deliveries."""
     return sum(len(table) for kind, table in tables(world).items() if kind not in TRACES)
 
 
@@ -234,26 +253,33 @@ def _problems(world: World, record: Record) -> Iterator[str]:
     if isinstance(record, Email):
         yield from _cannot_be_shown(record)
     if isinstance(record, Event):
-        yield from (f"{path}: {message}" for path, message in invalid_subject(world, record.data.object))
+        yield from (
+            f"{path}: {message}" for path, message in invalid_subject(world, record.data.object)
+        )
     if documented(type(record)):
         for violation in schema_of(type(record)).violations(json.loads(encode(record))):
             yield f"{violation.path}: {violation.message}"
 
 
 def _check_counters(world: World) -> None:
-    """Raise ``InvalidState`` for a counter that would give out numbers or ids again which records have."""
+    """Raise ``InvalidState`` for a counter that would give out used numbers or ids again."""
     # The id of a stored response is an Idempotency-Key, which the client chose.
     own = [table for table in world.tables() if table.kind is not StoredResponse]
-    drawn = sum(RANDOM_ID.fullmatch(id) is not None for table in own for id in table.slots.all_keys())
+    drawn = sum(
+        RANDOM_ID.fullmatch(id) is not None for table in own for id in table.slots.all_keys()
+    )
     least = {
-        # Their number and not the highest one: that only orders records of a kind, and a file may have left gaps.
+        # Their number and not the highest one: that only orders records of a kind, and a file may
+        # have left gaps.
         "record": sum(map(len, world.tables())),
         "draw": drawn,
         "job": max((job.sequence for job in world.jobs.unordered()), default=0),
     }
     for name, number in least.items():
         if world.counters.get(name, 0) < number:
-            raise InvalidState(f"counters: {name} is less than {number}, which its records have used")
+            raise InvalidState(
+                f"counters: {name} is less than {number}, which its records have used"
+            )
 
 
 def _invalid_instants(record: Record) -> Iterator[str]:

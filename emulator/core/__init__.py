@@ -1,4 +1,4 @@
-"""The core: worlds, records, units of work, jobs, events, state machines. It knows nothing of payments or HTTP.
+"""The core: worlds, records, units of work, jobs, events, state machines; no payments, no HTTP.
 
 The docstring of :mod:`emulator.core.world` explains how these fit together, and why.
 """

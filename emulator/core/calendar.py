@@ -1,7 +1,7 @@
 """Calendar arithmetic on instants and days, which are text.
 
-An instant is always 24 characters, ``YYYY-MM-DDTHH:MM:SS.mmmZ`` (B-17). As text it sorts in order of time and is sent
-as it is, without encoding; it becomes a ``datetime`` only for arithmetic.
+An instant is always 24 characters, ``YYYY-MM-DDTHH:MM:SS.mmmZ`` (B-17). As text it sorts in order
+of time and is sent as it is, without encoding; it becomes a ``datetime`` only for arithmetic.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Date = str
 """A day, ``YYYY-MM-DD``."""
 
 LAST: Timestamp = "9999-12-31T23:59:59.999Z"
-"""The last instant of the calendar. It stands for "never": no clock reaches it, so a job due then never runs."""
+"""The last instant of the calendar. It means "never": no clock reaches it."""
 
 END: Timestamp = "9999-12-31T23:59:59.998Z"
 """The last instant a clock can show (B-91)."""
@@ -29,7 +29,7 @@ _MONTHS = {"month": 1, "year": 12}
 
 
 def parse(instant: Timestamp) -> datetime:
-    """Return the ``datetime`` (UTC). Raises ``ValueError`` for no instant, no offset, and beyond the years 1 to 9999."""
+    """Return the ``datetime`` (UTC, years 1 to 9999). Raises ``ValueError``, also for no offset."""
     moment = datetime.fromisoformat(instant)
     if moment.tzinfo is None:
         raise ValueError(f"{instant!r} has no UTC offset")
@@ -45,7 +45,9 @@ def stamp(moment: datetime) -> Timestamp:
 
 
 # Hours end with 23: Python 3.14 also reads 24:00:00, which RFC 3339 does not have.
-_DATE_TIME = re.compile(r"\d{4}-\d\d-\d\dT([01]\d|2[0-3]):\d\d:\d\d(\.\d+)?(?P<offset>Z|[+-]\d\d:\d\d)?", re.ASCII)
+_DATE_TIME = re.compile(
+    r"\d{4}-\d\d-\d\dT([01]\d|2[0-3]):\d\d:\d\d(\.\d+)?(?P<offset>Z|[+-]\d\d:\d\d)?", re.ASCII
+)
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 
@@ -84,9 +86,10 @@ def seconds_between(start: Timestamp, end: Timestamp) -> float:
 
 @lru_cache(maxsize=4096)
 def step(anchor: Timestamp, interval: str, count: int) -> Timestamp:
-    """Return ``count`` intervals (day, week, month, year) after the anchor, clamped to the end of a month (B-42).
+    """Return the instant ``count`` intervals after the anchor, clamped to the month's end (B-42).
 
-    Always computed from the anchor, never from the last result: 31 January gives 28 February and then 31 March.
+    Always computed from the anchor, never from the last result: 31 January gives 28 February and
+    then 31 March.
     """
     if interval in _DAYS:
         return plus(anchor, days=_DAYS[interval] * count)
@@ -94,11 +97,15 @@ def step(anchor: Timestamp, interval: str, count: int) -> Timestamp:
     year, month = divmod(moment.year * 12 + moment.month - 1 + _MONTHS[interval] * count, 12)
     if year > MAXYEAR:
         return LAST
-    return stamp(moment.replace(year=year, month=month + 1, day=min(moment.day, monthrange(year, month + 1)[1])))
+    return stamp(
+        moment.replace(
+            year=year, month=month + 1, day=min(moment.day, monthrange(year, month + 1)[1])
+        )
+    )
 
 
 def business_days_after(instant: Timestamp, count: int) -> Timestamp:
-    """Return the instant ``count`` business days (Monday to Friday, UTC) later, at the same time of day.
+    """Return the instant ``count`` business days (Monday to Friday, UTC) later, at the same time.
 
     Days are counted from Monday 00:00 if the instant is on a weekend (B-57).
     """
@@ -120,7 +127,7 @@ def day(instant: Timestamp) -> Date:
 
 @lru_cache(maxsize=4096)
 def day_plus(day: Date, days: int) -> Date:
-    """Return the day that many days after a day, or that of an instant; or the last day of the calendar."""
+    """Return the day ``days`` after a day or an instant's day, at most the calendar's last day."""
     try:
         return (date.fromisoformat(day[:10]) + timedelta(days=days)).isoformat()
     except OverflowError:

@@ -22,11 +22,13 @@ class ErrorSpec(NamedTuple):
     status: int
     message: str
     flat: str | None = None
-    """For a code that the service documents in the nested error shape: the code in the flat shape (B-10)."""
+    """The code in the flat error shape, if the service documents the nested one (B-10)."""
     public_code: str | None = None
-    """For an error that the service's error model has no code for: the code that clients are sent."""
+    """The code sent to clients, if the service's error model lacks the error's own."""
     plain: str = ""
-    """The message where nothing is known to fill into the default one: that of a forced error (B-94)."""
+    """The message where nothing is known to fill into the default one: that of a forced error
+    (B-94).
+    """
 
     @property
     def category(self) -> str:
@@ -34,7 +36,9 @@ class ErrorSpec(NamedTuple):
 
 
 ERRORS: dict[str, ErrorSpec] = {
-    "MISSING_API_KEY": ErrorSpec(401, "There is no API key. Send it as 'Authorization: Bearer sk_test_…'."),
+    "MISSING_API_KEY": ErrorSpec(
+        401, "There is no API key. Send it as 'Authorization: Bearer sk_test_…'."
+    ),
     "INVALID_API_KEY": ErrorSpec(401, "This API key is not known or was revoked."),
     "EXPIRED_API_KEY": ErrorSpec(401, "This API key has expired."),
     "INVALID_TOKEN": ErrorSpec(
@@ -42,12 +46,18 @@ ERRORS: dict[str, ErrorSpec] = {
         "This is not a valid API key format: use sk_test_NAME or sk_prod_NAME, "
         "where NAME is 1 to 64 characters of A-Z a-z 0-9 _ -.",
     ),
-    "AUTHENTICATION_FAILED": ErrorSpec(401, "The Authorization header must read 'Bearer' followed by an API key."),
+    "AUTHENTICATION_FAILED": ErrorSpec(
+        401, "The Authorization header must read 'Bearer' followed by an API key."
+    ),
     "PERMISSION_DENIED": ErrorSpec(403, "This action is not allowed."),
-    "PUBLIC_KEY_NOT_ALLOWED": ErrorSpec(403, "A public key cannot be used here; use the secret key."),
+    "PUBLIC_KEY_NOT_ALLOWED": ErrorSpec(
+        403, "A public key cannot be used here; use the secret key."
+    ),
     "APP_DISABLED": ErrorSpec(403, "This App is disabled."),
     "APP_NOT_VERIFIED": ErrorSpec(403, "This App is not verified yet: its KYC is pending."),
-    "INSUFFICIENT_PERMISSIONS": ErrorSpec(403, "The key or the pricing plan does not permit this action."),
+    "INSUFFICIENT_PERMISSIONS": ErrorSpec(
+        403, "The key or the pricing plan does not permit this action."
+    ),
     "SANDBOX_ONLY": ErrorSpec(403, "This route is for sandbox keys only: sk_test_NAME."),
     "CURRENCY_NOT_IN_PLAN": ErrorSpec(
         403,
@@ -133,18 +143,24 @@ ERRORS: dict[str, ErrorSpec] = {
     "DUPLICATE_EMAIL": ErrorSpec(409, "A customer with this email exists already."),
     "DUPLICATE_SKU": ErrorSpec(409, "A product with this sku exists already."),
     "PLAN_IN_USE": ErrorSpec(
-        409, "This plan still has active or trialing subscriptions.", public_code="INVALID_STATUS_TRANSITION"
+        409,
+        "This plan still has active or trialing subscriptions.",
+        public_code="INVALID_STATUS_TRANSITION",
     ),
     "DELIVERY_UNDER_WAY": ErrorSpec(
         409,
-        "The delivery {delivery} is still waiting for your response, so the clock cannot move. Respond first, or advance "
-        "with 'Prefer: respond-async'.",
+        "The delivery {delivery} is still waiting for your response, so the clock cannot move."
+        " Respond first, or advance with 'Prefer: respond-async'.",
         public_code="INVALID_STATUS_TRANSITION",
         plain="A delivery is still waiting for your response, so the clock cannot move.",
     ),
-    "customer_email_exists": ErrorSpec(409, "A customer with this email exists already.", "DUPLICATE_EMAIL"),
+    "customer_email_exists": ErrorSpec(
+        409, "A customer with this email exists already.", "DUPLICATE_EMAIL"
+    ),
     "transaction_not_refundable": ErrorSpec(
-        409, "Only a completed transaction with an unrefunded balance can be refunded.", "INVALID_STATUS_TRANSITION"
+        409,
+        "Only a completed transaction with an unrefunded balance can be refunded.",
+        "INVALID_STATUS_TRANSITION",
     ),
     "refund_amount_exceeds_available": ErrorSpec(
         400,
@@ -217,7 +233,9 @@ ERRORS: dict[str, ErrorSpec] = {
     ),
     # The payment failed (B-14).
     "INSUFFICIENT_FUNDS": ErrorSpec(422, "The buyer's funds are insufficient."),
-    "PAYMENT_METHOD_NOT_SUPPORTED": ErrorSpec(422, "The payment method is not supported or was declined."),
+    "PAYMENT_METHOD_NOT_SUPPORTED": ErrorSpec(
+        422, "The payment method is not supported or was declined."
+    ),
     "MOBILE_MONEY_TIMEOUT": ErrorSpec(422, "The buyer did not confirm on the phone in time."),
     "MOBILE_MONEY_REJECTED": ErrorSpec(422, "The buyer rejected the payment on the phone."),
     "MOBILE_MONEY_NUMBER_INVALID": ErrorSpec(422, "The mobile money number is not valid."),
@@ -263,10 +281,10 @@ def _filled_in(row: ErrorSpec, details: Mapping[str, object]) -> str:
 class ApiError(Exception):
     """An error response of the service (section "Errors" of the specification; B-10 to B-15).
 
-    ``code`` is a key of :data:`ERRORS`. ``param`` names the invalid field, ``errors`` maps fields to their messages.
-    Further keywords fill the placeholders of the default message, all of them or none; ``message``
-    replaces it and ``http_status`` the default status (only B-12 needs that: ``VALIDATION_ERROR``
-    with 400). ``retry_after`` is in seconds.
+    ``code`` is a key of :data:`ERRORS`. ``param`` names the invalid field, ``errors`` maps fields
+    to their messages. Further keywords fill the placeholders of the default message, all of them or
+    none; ``message`` replaces it and ``http_status`` the default status (only B-12 needs that:
+    ``VALIDATION_ERROR`` with 400). ``retry_after`` is in seconds.
     """
 
     def __init__(
@@ -300,7 +318,7 @@ def invalid_field(param: str, message: str, code: str = "INVALID_FIELD") -> ApiE
 
 
 def combine(violations: Sequence[ApiError]) -> ApiError:
-    """Return one error for all violations: of one field its own code, of several ``VALIDATION_ERROR`` (B-12)."""
+    """Return one error for all: a single field's own code, or ``VALIDATION_ERROR`` (B-12)."""
     first = violations[0]
     errors: dict[str, list[str]] = {}
     for error in violations:
@@ -309,7 +327,9 @@ def combine(violations: Sequence[ApiError]) -> ApiError:
     if len(errors) > 1:
         return ApiError("VALIDATION_ERROR", errors=errors, fields=named(errors))
     return (
-        first if len(violations) == 1 else ApiError(first.code, param=first.param, errors=errors, message=first.message)
+        first
+        if len(violations) == 1
+        else ApiError(first.code, param=first.param, errors=errors, message=first.message)
     )
 
 

@@ -1,7 +1,8 @@
 """The table of events: everything a merchant's server can be notified of, one row a type.
 
-The documents' enumerations of events, the schema of each event and its entry under ``x-webhooks`` are made from it
-(``emulator/document/event_schemas.py``); the catalog, the command line and the guide list it.
+The documents' enumerations of events, the schema of each event and its entry under ``x-webhooks``
+are made from it (``emulator/document/event_schemas.py``); the catalog, the command line and the
+guide list it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import NamedTuple
 
 
 class EventSpec(NamedTuple):
-    """One event type: the kind of object it shows, and when it happens, in a few words and in a sentence or two."""
+    """One event type: the kind of object it shows, and its cause in short and in full."""
 
     object: str
     summary: str
@@ -28,10 +29,15 @@ EVENTS: dict[str, EventSpec] = {
         "payment_intent",
         "A payment intent succeeded",
         "A payment intent succeeded.",
-        metadata="Metadata of the product that was sold and of the payment link that was used, where there are such.",
+        metadata=(
+            "Metadata of the product that was sold and of the payment link that was used, where"
+            " there are such."
+        ),
     ),
     "payment_intent.failed": EventSpec(
-        "payment_intent", "A payment intent failed", "A payment intent was canceled after a failure."
+        "payment_intent",
+        "A payment intent failed",
+        "A payment intent was canceled after a failure.",
     ),
     "transaction.succeeded": EventSpec(
         "transaction",
@@ -39,14 +45,20 @@ EVENTS: dict[str, EventSpec] = {
         "A transaction was completed, either at its creation or after it was pending.",
     ),
     "refund.succeeded": EventSpec(
-        "refund", "A refund was paid out", "The operator confirmed a refund; the buyer has the money back."
+        "refund",
+        "A refund was paid out",
+        "The operator confirmed a refund; the buyer has the money back.",
     ),
     "refund.failed": EventSpec(
-        "refund", "A refund failed", "The operator could not carry out a refund; nothing was debited."
+        "refund",
+        "A refund failed",
+        "The operator could not carry out a refund; nothing was debited.",
     ),
     "invoice.paid": EventSpec("invoice", "An invoice was paid", "An invoice was paid."),
     "invoice.payment_overdue": EventSpec(
-        "invoice", "An invoice is overdue", "The due date of an open invoice passed without payment."
+        "invoice",
+        "An invoice is overdue",
+        "The due date of an open invoice passed without payment.",
     ),
     "checkout.session.completed": EventSpec(
         "checkout_session",
@@ -55,10 +67,16 @@ EVENTS: dict[str, EventSpec] = {
         metadata="Metadata of the product, if one was sold; of several, the first line's.",
     ),
     "subscription.created": EventSpec(
-        "subscription", "A subscription was created", "A subscription was created.", metadata=_METADATA_OF_PLAN
+        "subscription",
+        "A subscription was created",
+        "A subscription was created.",
+        metadata=_METADATA_OF_PLAN,
     ),
     "subscription.canceled": EventSpec(
-        "subscription", "A subscription was canceled", "A subscription was canceled.", metadata=_METADATA_OF_PLAN
+        "subscription",
+        "A subscription was canceled",
+        "A subscription was canceled.",
+        metadata=_METADATA_OF_PLAN,
     ),
     "subscription.payment_failed": EventSpec(
         "subscription",
@@ -72,7 +90,9 @@ EVENTS: dict[str, EventSpec] = {
     ),
     "customer.created": EventSpec("customer", "A customer was created", "A customer was created."),
     "customer.deleted": EventSpec(
-        "customer", "A customer was deleted", "A customer was deleted. The object is the customer as it last was."
+        "customer",
+        "A customer was deleted",
+        "A customer was deleted. The object is the customer as it last was.",
     ),
 }
 """The thirteen listed types and ``subscription.trial_will_end`` (Events section)."""

@@ -1,9 +1,10 @@
-"""Handlers that resources share: get one record, list records, apply a PATCH; and validation by rules.
+"""Handlers that resources share: get one record, list records, apply a PATCH, validate by rules.
 
-A client learns of everything that is wrong with a request at once (B-12): its form by the schema and, beyond that, by the
-rules of its operation. So the function of an operation checks each rule in a block ``with found:``, where it also derives
-what it needs later, and changes nothing before ``found.done()``; ``products.create`` is the shortest example.
-Where the form is invalid, the function is given the valid part of the body and comes as far as ``found.done()``.
+A client learns of everything that is wrong with a request at once (B-12): its form by the schema
+and, beyond that, by the rules of its operation. So the function of an operation checks each rule in
+a block ``with found:``, where it also derives what it needs later, and changes nothing before
+``found.done()``; ``products.create`` is the shortest example. Where the form is invalid, the
+function is given the valid part of the body and comes as far as ``found.done()``.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ REPORTED = (400, 403, 422)
 
 
 class Violations:
-    """The violations of one request. Each ``with`` block is one rule, and what it raises is collected here."""
+    """The violations of one request. Each ``with`` block is one rule; its errors are collected."""
 
     def __init__(self, body: Body) -> None:
         self._errors: list[ApiError] = []
@@ -46,7 +47,9 @@ class Violations:
     def __enter__(self) -> None:
         pass
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> bool:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> bool:
         if isinstance(error, ApiError):
             if error.errors and error.status in REPORTED:
                 self._errors.append(error)
@@ -55,7 +58,7 @@ class Violations:
         return isinstance(error, (ApiError, InvalidFieldRead))
 
     def done(self) -> None:
-        """Raise one error for all violations; if there are none, the first error about another object (B-05)."""
+        """Raise one error for all violations, else the first about another object (B-05)."""
         if self._is_part:
             raise RulesChecked(self._errors)
         if self._errors:
@@ -81,7 +84,9 @@ def has_rules(function: Callable[..., Any]) -> bool:
     return getattr(function, "has_rules", False)
 
 
-def broken_rules(function: Callable[..., Any], world: World, body: Body, **path: str) -> list[ApiError]:
+def broken_rules(
+    function: Callable[..., Any], world: World, body: Body, **path: str
+) -> list[ApiError]:
     """Return the violations of an operation's rules by the valid part of an invalid body."""
     if has_rules(function):
         try:
@@ -100,9 +105,7 @@ class InvalidFieldRead(Exception):
 
 
 class ValidPart(dict[str, Any]):
-    """The valid fields of an object. To ask for one that is invalid, or for all where one is, raises
-    :class:`InvalidFieldRead`.
-    """
+    """The valid fields; to read an invalid one, or all if one is, raises InvalidFieldRead."""
 
     def __init__(self, fields: Body, invalid: Collection[str]) -> None:
         super().__init__(fields)
@@ -121,7 +124,7 @@ class ValidPart(dict[str, Any]):
         return iter(self.keys())
 
     def keys(self) -> Any:
-        """Return the names of the fields; ``{**part}`` asks for them too, since this class has an ``__iter__`` of its own."""
+        """Return the names of the fields. ``{**part}`` calls it because of the own ``__iter__``."""
         if self._invalid:
             raise InvalidFieldRead(*self._invalid)
         return super().keys()
@@ -133,16 +136,26 @@ class ValidPart(dict[str, Any]):
 
 
 def valid_part(value: Any, invalid: Collection[str], path: str = "") -> Any:
-    """Return a value without the fields at the dotted paths in ``invalid``; a list with an invalid entry is invalid."""
+    """Return a value without the ``invalid`` paths; an invalid entry makes a list invalid."""
     if isinstance(value, list):
-        return [valid_part(entry, invalid, f"{path}.{number}") for number, entry in enumerate(value)]
+        return [
+            valid_part(entry, invalid, f"{path}.{number}") for number, entry in enumerate(value)
+        ]
     if not isinstance(value, dict):
         return value
     prefix = f"{path}." if path else ""
     own = {each.removeprefix(prefix) for each in invalid if each.startswith(prefix)}
     lists = {name: part for name, part in value.items() if isinstance(part, list)}
-    own |= {name for name, part in lists.items() if any(f"{name}.{number}" in own for number in range(len(part)))}
-    valid = {name: valid_part(part, invalid, prefix + name) for name, part in value.items() if name not in own}
+    own |= {
+        name
+        for name, part in lists.items()
+        if any(f"{name}.{number}" in own for number in range(len(part)))
+    }
+    valid = {
+        name: valid_part(part, invalid, prefix + name)
+        for name, part in value.items()
+        if name not in own
+    }
     return ValidPart(valid, own)
 
 
@@ -150,7 +163,7 @@ def valid_part(value: Any, invalid: Collection[str], path: str = "") -> Any:
 
 
 def get_or_404(world: World, kind: type[R], id: str, param: str | None = None) -> R:
-    """Return the record with this id; raises the 404 of its kind (B-15). ``param`` names the body field that held the id."""
+    """Return the record, or raise its kind's 404 (B-15), about the body field ``param``, if any."""
     record = world.get(kind, id)
     if record is None:
         raise not_found(kind, id, param)
@@ -158,7 +171,7 @@ def get_or_404(world: World, kind: type[R], id: str, param: str | None = None) -
 
 
 def not_found(kind: type[Record], id: str, param: str | None = None) -> ApiError:
-    """Return the 404 of a kind (B-15), such as ``CUSTOMER_NOT_FOUND``; an endpoint's code is ``WEBHOOK_NOT_FOUND``."""
+    """Return the 404 of a kind (B-15): ``CUSTOMER_NOT_FOUND``, but ``WEBHOOK_NOT_FOUND``."""
     errors = {param: [f"there is no {id}"]} if param else None
     code = f"{kind.kind.removesuffix('_endpoint').upper()}_NOT_FOUND"
     if code in ERRORS:
@@ -176,9 +189,10 @@ def get_handler(kind: type[R]) -> Callable[..., R]:
 
 
 def new_record(world: World, kind: type[R], body: Body = NO_BODY, /, **computed: Any) -> R:
-    """Return the record that a POST asks for: the fields of the body that the kind has, and those that the rules computed.
+    """Return the record of a POST: the body's fields that the kind has, and the computed ones.
 
-    Id, App, live mode and times are filled in, metadata is empty by default, and what may be null is null.
+    Id, App, live mode and times are filled in, metadata is empty by default, and what may be null
+    is null.
     """
     fields, blank = _creation_fields(kind)
     own: dict[str, Any] = {
@@ -193,7 +207,9 @@ def new_record(world: World, kind: type[R], body: Body = NO_BODY, /, **computed:
         for name in own.keys() - fields:
             del own[name]
     if body and list in map(type, own.values()):
-        own = {name: tuple(value) if isinstance(value, list) else value for name, value in own.items()}
+        own = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in own.items()
+        }
     own |= computed
     if own.get("id") is None:
         own["id"] = world.new_id(kind)
@@ -202,7 +218,7 @@ def new_record(world: World, kind: type[R], body: Body = NO_BODY, /, **computed:
 
 @cache
 def _creation_fields(kind: type[Record]) -> tuple[frozenset[str], dict[str, Any]]:
-    """Return the fields of a kind, and null for each that is required and may be null; no metadata, where it has any."""
+    """Return a kind's fields, and null for each required nullable one; empty metadata, if any."""
     hints = get_type_hints(kind)
     required = [field.name for field in msgspec.structs.fields(kind) if field.required]
     blank: dict[str, Any] = {name: None for name in required if NoneType in get_args(hints[name])}
@@ -211,18 +227,19 @@ def _creation_fields(kind: type[Record]) -> tuple[frozenset[str], dict[str, Any]
 
 
 def apply_patch(world: World, record: R, changes: Mapping[str, Any]) -> R:
-    """Replace the fields that were sent and merge metadata (B-21, B-22), whose limit is the one rule checked here."""
+    """Replace the fields sent and merge metadata (B-21, B-22), whose limit is checked here."""
     found = Violations(changes)
     check_metadata(found, record, changes)
     found.done()
     if "metadata" in changes:
-        merged = merge_metadata(record.metadata, changes["metadata"])  # type: ignore[attr-defined]  # only records with metadata are sent any
+        # only records with metadata are sent any
+        merged = merge_metadata(record.metadata, changes["metadata"])  # type: ignore[attr-defined]
         changes = {**changes, "metadata": merged}
     return world.replace(record, **changes) if changes else record
 
 
 def patch_handler(kind: type[R]) -> Callable[..., R]:
-    """Return the handler of ``PATCH /kind/{id}/`` that changes what is sent; its one rule is the limit of metadata."""
+    """Return the handler of ``PATCH /kind/{id}/``. Its one rule is the limit of metadata."""
 
     def update(world: World, id: str, body: Body) -> R:
         return apply_patch(world, get_or_404(world, kind, id), body)
@@ -237,8 +254,10 @@ def check_metadata(found: Violations, record: Any, body: Body) -> None:
             merge_metadata(record.metadata, body["metadata"])
 
 
-def sublist_handler(owner: type[Record], kind: type[R], ordering: str = "-created_at") -> Callable[..., Selection[R]]:
-    """Return the handler of ``GET /owner/{id}/kind/``: the records whose field of the owner's kind has its id."""
+def sublist_handler(
+    owner: type[Record], kind: type[R], ordering: str = "-created_at"
+) -> Callable[..., Selection[R]]:
+    """Return the handler of ``GET /owner/{id}/kind/``, the records that name this owner."""
 
     def index(world: World, id: str, query: Query) -> Selection[R]:
         get_or_404(world, owner, id)
@@ -248,7 +267,7 @@ def sublist_handler(owner: type[Record], kind: type[R], ordering: str = "-create
 
 
 def list_handler(kind: type[R], filters: Filters = NO_FILTERS) -> Callable[..., Selection[R]]:
-    """Return the handler of ``GET /kind/``: filters, ordering and paging by query parameters (B-19, B-20)."""
+    """Return the handler of ``GET /kind/``: filters, ordering, paging (B-19, B-20)."""
 
     def index(world: World, query: Query) -> Selection[R]:
         return select(world.table(kind), query, filters)

@@ -14,9 +14,10 @@ from emulator.core.tables import Contents, Table
 
 
 class Job(Record, frozen=True, kw_only=True):
-    """A function to be run at an instant of the world's clock: the one the registry has for ``name``.
+    """A call of the registry's function ``name``, due at an instant of the world's clock.
 
-    ``about`` is the id of the object it concerns; jobs due at the same instant run in the order of ``sequence``.
+    ``about`` is the id of the object it concerns; jobs due at the same instant run in the order of
+    ``sequence``.
     """
 
     prefix: ClassVar[str] = "job"
@@ -31,7 +32,7 @@ class Job(Record, frozen=True, kw_only=True):
 
 
 class FailedJob(Record, frozen=True, kw_only=True):
-    """A job that raised: its changes were undone, and it does not run again. ``error`` says what it raised."""
+    """A job that raised ``error``: its changes were undone, and it does not run again."""
 
     prefix: ClassVar[str] = "job"
 
@@ -48,8 +49,8 @@ MAX_STALE = 64
 class JobQueue(Table[Job]):
     """The table of jobs, with a heap that finds the next one.
 
-    An entry of the heap whose job was removed or replaced is stale and is skipped, so that undo and cancelling never
-    search the heap. When most entries are stale, the heap is rebuilt.
+    An entry of the heap whose job was removed or replaced is stale and is skipped, so that undo and
+    cancelling never search the heap. When most entries are stale, the heap is rebuilt.
     """
 
     __slots__ = ("_heap",)
@@ -74,11 +75,12 @@ class JobQueue(Table[Job]):
         return number
 
     def next(self) -> Job | None:
-        """Return the job that is due first, or None. Of jobs due at the same instant it is the one planned first."""
+        """Return the job due first, or None; of jobs due at one instant, the one planned first."""
         while self._heap:
             due, sequence, id = self._heap[0]
             slot = self.slots[id]
-            # Undo takes back sequence numbers too, so the same id may since have been given to another job.
+            # Undo takes back sequence numbers too, so the same id may since have been given to
+            # another job.
             if slot is not None and (job := slot.record).due == due and job.sequence == sequence:
                 return job
             heapq.heappop(self._heap)

@@ -30,7 +30,10 @@ PART = 10_000
 
 
 class Page(msgspec.Struct, Generic[R], frozen=True):
-    """One page of a list; ``count`` is the number of all matches. The HTTP layer adds the envelope and its URLs."""
+    """One page of a list; ``count`` is the number of all matches.
+
+    The HTTP layer adds the envelope and its URLs.
+    """
 
     data: list[R]
     count: int
@@ -50,11 +53,12 @@ class Run(NamedTuple, Generic[R]):
 
 
 class Selection(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
-    """What a query selects of a table, not read yet: the records of ``runs`` that pass the ``filters``, in an order.
+    """What a query selects of a table, not read yet: the records of ``runs`` that pass the
+    ``filters``, in an order.
 
-    :meth:`page` reads it at once. Where it must look at many records (``reads``), :meth:`taken` takes them as they are
-    now, and :meth:`page_of` makes the page of them later and anywhere: it reads nothing that may change.
-    ``nothing_found`` is raised where nothing matches.
+    :meth:`page` reads it at once. Where it must look at many records (``reads``), :meth:`taken`
+    takes them as they are now, and :meth:`page_of` makes the page of them later and anywhere: it
+    reads nothing that may change. ``nothing_found`` is raised where nothing matches.
     """
 
     runs: list[Run[R]]
@@ -84,7 +88,9 @@ class Selection(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
             last = max(start, stop - first)
             newest = [slot.record for slot in slots[max(start, last - self.size) : last]]
             return Page(newest[::-1], count, self.number, self.size)
-        latest = merge(*(reversed(run.slots[run.start : run.stop]) for run in self.runs), reverse=True)
+        latest = merge(
+            *(reversed(run.slots[run.start : run.stop]) for run in self.runs), reverse=True
+        )
         data = [slot.record for slot in islice(latest, first, first + self.size)]
         return Page(data, count, self.number, self.size)
 
@@ -106,7 +112,9 @@ class Selection(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
     def _fits(self, record: Any) -> bool:
         filters = self.filters
         return all(
-            filters[name](record, value) if name in filters else _equals(getattr(record, name), value)
+            filters[name](record, value)
+            if name in filters
+            else _equals(getattr(record, name), value)
             for name, value in self.wanted.items()
         )
 
@@ -122,16 +130,20 @@ def select(
 ) -> Selection[R]:
     """Return the records that a query selects, in its ``ordering`` (default: newest first).
 
-    ``page`` counts from 1. ``created_after`` and ``created_before`` are inclusive (list query parameters of
-    transactions; B-20). A parameter named in ``filters`` is decided by its function. Any other one filters by the
-    field of its name: the field equals the value or, for a comma-separated list, one of the values.
+    ``page`` counts from 1. ``created_after`` and ``created_before`` are inclusive (list query
+    parameters of transactions; B-20). A parameter named in ``filters`` is decided by its function.
+    Any other one filters by the field of its name: the field equals the value or, for a
+    comma-separated list, one of the values.
 
-    In the default order and with filters by creation and on indexed fields only, a page takes the same time in every
-    world. Otherwise all records that one index finds are looked at.
+    In the default order and with filters by creation and on indexed fields only, a page takes the
+    same time in every world. Otherwise all records that one index finds are looked at.
     """
-    wanted = {name: value for name, value in query.items() if name not in PAGING and value is not None}
+    wanted = {
+        name: value for name, value in query.items() if name not in PAGING and value is not None
+    }
     after, before = wanted.pop("created_after", None), wanted.pop("created_before", None)
-    # No index serves a filter with a function of its own, because that does not compare the field's value.
+    # No index serves a filter with a function of its own, because that does not compare the field's
+    # value.
     indexed = [field for field in wanted.keys() - filters.keys() if field in table.kind.indexes]
     lists, rest = _best_index(table, wanted, indexed)
     return Selection(
@@ -148,7 +160,9 @@ def select(
 def _best_index(
     table: Table[R], wanted: dict[str, Any], indexed: list[str]
 ) -> tuple[list[list[Slot[R]]], dict[str, Any]]:
-    """Return the lists of slots that the most selective index finds for one filter, and the filters that remain."""
+    """Return the lists of slots that the most selective index finds for one filter, and the filters
+    that remain.
+    """
     if not indexed:
         return [table.order], wanted
     found = {}
@@ -169,13 +183,15 @@ def _between(slots: list[Slot[R]], after: str | None, before: str | None) -> Run
 def _newest_first(taken: list[Contents[R]]) -> Iterator[R]:
     if len(taken) == 1:
         return reversed(taken[0].records)
-    # A slot keeps its place in the order for ever, even once it has another record or has left the table.
+    # A slot keeps its place in the order for ever, even once it has another record or has left the
+    # table.
     placed = (zip(reversed(slots), reversed(records), strict=True) for slots, records in taken)
     return map(itemgetter(1), merge(*placed, key=itemgetter(0), reverse=True))
 
 
 def _sorted(newest: list[R], ordering: str) -> list[R]:
-    """Return records in an order, null as the least value: an anonymous customer has no email (B-58).
+    """Return records in an order, null as the least value: an anonymous customer has no email
+    (B-58).
 
     Where the order is descending, that of equal values is reversed as well (B-17).
     """
@@ -183,7 +199,8 @@ def _sorted(newest: list[R], ordering: str) -> list[R]:
     records = newest if descending else newest[::-1]
     without = [record for record in records if value(record) is None]
     records = [record for record in records if value(record) is not None]
-    # One sort of all would hold up the other threads, as no function in C lets them run. Of sorted parts it is short.
+    # One sort of all would hold up the other threads, as no function in C lets them run. Of sorted
+    # parts it is short.
     starts = range(0, len(records), PART)
     parts = (sorted(records[at : at + PART], key=value, reverse=descending) for at in starts)
     records = sorted(chain.from_iterable(parts), key=value, reverse=descending)

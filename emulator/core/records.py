@@ -1,4 +1,4 @@
-"""Records: the frozen values that a world consists of. A change puts a new record in the place of the old one.
+"""Records: the frozen values of a world. A change replaces the old record by a new one.
 
 Their names are messages, which are shown in several languages.
 """
@@ -8,7 +8,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache, partial
-from typing import Annotated, Any, ClassVar, Final, Self, TypeVar, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Final,
+    Self,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 from unicodedata import normalize
 
 import msgspec
@@ -28,7 +38,7 @@ def N_(message: str) -> str:  # noqa: N802  # the name that gettext's tools look
 
 
 def folded(text: str) -> str:
-    """Return text as it is compared: without case, and é as one character, where a Mac may send two."""
+    """Return text for comparison: without case, and é as one character (a Mac may send two)."""
     return normalize("NFC", normalize("NFC", text).casefold())
 
 
@@ -42,7 +52,7 @@ Metadata = Mapping[str, str | int | float | bool]
 
 
 def no_metadata() -> Metadata:
-    """Return the metadata of records that have none: one empty mapping for all. Nothing writes into a record's metadata."""
+    """Return one empty mapping, shared by all records without metadata; nothing writes into it."""
     return _NO_METADATA
 
 
@@ -50,23 +60,29 @@ _NO_METADATA: Metadata = {}
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A frozen value with an id. Fields have the names and the order they have in the JSON sent to clients.
+    """A frozen value with an id. Its fields have the names and order of the JSON sent.
 
-    Subclasses repeat ``frozen=True, kw_only=True`` and say in class variables how their table is organised:
+    Subclasses repeat ``frozen=True, kw_only=True`` and say in class variables how their table is
+    organised:
 
-    * ``kind``: the kind of object, as in its field ``object``: by default the name of the class, ``payment_intent``;
+    * ``kind``: the kind of object, as in its field ``object``: by default the name of the class,
+      ``payment_intent``;
     * ``prefix``: the beginning of its ids;
-    * ``names``: what one and several are called in the console, marked for translation; None for what it does not list;
+    * ``names``: what one and several are called in the console, marked for translation; None for
+      what it does not list;
     * ``indexes``: fields by whose value lists are filtered without a search;
-    * ``unique``: fields whose value (unless null) belongs to one record only; ``caseless``: those of them that are
-      compared without regard to letter case;
-    * ``checked``: fields whose change has the unit of work checked (:data:`~emulator.core.world.CommitCheck`); where
-      ``id`` is one of them, adding or removing a record does, too;
-    * ``paged``: whether there are lists of all records of the kind. Kinds whose records come and go by the thousand are not
-      paged, because removing a record from the middle of an ordered list is slow;
+    * ``unique``: fields whose value (unless null) belongs to one record only; ``caseless``: those
+      of them that are compared without regard to letter case;
+    * ``checked``: fields whose change has the unit of work checked
+      (:data:`~emulator.core.world.CommitCheck`); where ``id`` is one of them, adding or removing a
+      record does, too;
+    * ``paged``: whether there are lists of all records of the kind. Kinds whose records come and go
+      by the thousand are not paged, because removing a record from the middle of an ordered list is
+      slow;
 
-    Records hold plain values and other frozen records, so they are never part of a reference cycle. They are hidden
-    from the garbage collector (``gc=False``), whose runs therefore take no longer in a world with more records.
+    Records hold plain values and other frozen records, so they are never part of a reference cycle.
+    They are hidden from the garbage collector (``gc=False``), whose runs therefore take no longer
+    in a world with more records.
     """
 
     kind: ClassVar[str]
@@ -98,7 +114,7 @@ R = TypeVar("R", bound=Record)
 
 @cache
 def hidden_fields(kind: type[Record]) -> dict[str, Any]:
-    """Return the hidden fields of a kind of record, each with the value that makes the encoder leave it out."""
+    """Return a record kind's hidden fields, each with the value that makes the encoder omit it."""
     hints = get_type_hints(kind, include_extras=True)
     return {
         name: msgspec.UNSET
@@ -108,7 +124,7 @@ def hidden_fields(kind: type[Record]) -> dict[str, Any]:
 
 
 def to_wire(value: Any) -> Any:
-    """Return a value as it is sent to clients: of a record its public view, anything else unchanged."""
+    """Return a value as clients get it: a record's public view, anything else unchanged."""
     return value.public_view() if isinstance(value, Record) else value
 
 
@@ -128,11 +144,14 @@ def pick(record: Record, *fields: str) -> dict[str, Any]:
 
 
 def merge_metadata(old: Metadata, patch: Mapping[str, Any]) -> Metadata:
-    """Return the metadata after a PATCH: keys are added or replaced, a key sent with null is removed (B-22).
+    """Return the metadata after a PATCH: keys are added or replaced; null removes a key (B-22).
 
-    Raises 422 if more than 50 keys would result; the document can only limit how many are sent at once.
+    Raises 422 if more than 50 keys would result; the document can only limit how many are sent at
+    once.
     """
     merged = {key: value for key, value in {**old, **patch}.items() if value is not None}
     if len(merged) > METADATA.most:
-        raise invalid_field("metadata", f"must have at most {METADATA.most} keys; {len(merged)} would be left")
+        raise invalid_field(
+            "metadata", f"must have at most {METADATA.most} keys; {len(merged)} would be left"
+        )
     return merged

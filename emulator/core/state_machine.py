@@ -1,6 +1,7 @@
-"""State machines: tables of ``(from, trigger, to, event)`` that decide how a record's ``status`` may change.
+"""State machines: tables of ``(from, trigger, to, event)`` that rule a record's ``status``.
 
-A row may begin in several states, ``"active past_due"``; where its ``to`` is None, each of them stays as it is.
+A row may begin in several states, ``"active past_due"``; where its ``to`` is None, each of them
+stays as it is.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from emulator.core.world import JobFunction, World
 
 
 class Transition(NamedTuple):
-    """From the state ``source`` (None: a new record) ``trigger`` leads to ``target``, emitting ``event``, if any."""
+    """``trigger`` leads from ``source`` (None: new record) to ``target``; may emit ``event``."""
 
     source: str | None
     trigger: str
@@ -25,9 +26,10 @@ class Transition(NamedTuple):
 
 
 class StateMachine(Generic[R]):
-    """The states of one kind of record and the transitions between them; nothing else sets ``status``.
+    """The states of one kind of record and their transitions; nothing else sets ``status``.
 
-    ``event_metadata`` gives the metadata of related objects that an event of the record includes (B-80).
+    ``event_metadata`` gives the metadata of related objects that an event of the record includes
+    (B-80).
     """
 
     def __init__(
@@ -44,18 +46,23 @@ class StateMachine(Generic[R]):
         )
         self._transitions = {(row.source, row.trigger): row for row in self.rows}
         if len(self._transitions) != len(self.rows):
-            raise ValueError(f"the state machine of {kind.kind} has two transitions for one state and trigger")
+            raise ValueError(
+                f"the state machine of {kind.kind} has two transitions for one state and trigger"
+            )
         self._event_metadata = event_metadata
 
     def allows(self, record: R, trigger: str) -> bool:
-        return (record.status, trigger) in self._transitions  # type: ignore[attr-defined]  # records with a state machine have a status
+        # records with a state machine have a status
+        return (record.status, trigger) in self._transitions  # type: ignore[attr-defined]
 
     def require(self, record: R, trigger: str, wanted: str | None = None) -> Transition:
         """Return the transition for this trigger, or raise 422 ``INVALID_STATUS_TRANSITION``.
 
-        ``wanted`` are words for it in a message, such as ``be paid``, unless the trigger itself is what a client asks for.
+        ``wanted`` are words for it in a message, such as ``be paid``, unless the trigger itself is
+        what a client asks for.
         """
-        status: str = record.status  # type: ignore[attr-defined]  # records with a state machine have a status
+        # records with a state machine have a status
+        status: str = record.status  # type: ignore[attr-defined]
         row = self._transitions.get((status, trigger))
         if row is None:
             raise ApiError(
@@ -67,19 +74,21 @@ class StateMachine(Generic[R]):
         return row
 
     def create(self, world: World, trigger: str, body: Body = NO_BODY, /, **computed: Any) -> R:
-        """Add a new record (:func:`new_record`) in the state that the trigger leads to, and emit the event."""
+        """Add a new record (:func:`new_record`) in the trigger's target state; emit the event."""
         row = self._transitions[None, trigger]
         record = new_record(world, self.kind, body, status=row.target, **computed)
         return self._emit(world, row, world.add(record))
 
     def transition(self, world: World, record: R, trigger: str, /, **changes: Any) -> R:
-        """Set the state that the trigger leads to, with other fields, and emit the event; returns it after the reactions."""
+        """Set the target state and fields, emit the event; return the record after reactions."""
         row = self.require(record, trigger)
         changes["status"] = row.target
         return self._emit(world, row, world.change(record, changes))
 
-    def job(self, trigger: str, act: Callable[[World, R, Job], object] | None = None) -> JobFunction:
-        """Return the function of a job: a transition, or ``act``; it does nothing if the record has no such transition now."""
+    def job(
+        self, trigger: str, act: Callable[[World, R, Job], object] | None = None
+    ) -> JobFunction:
+        """Return a job's function: a transition, or ``act``, if the state allows the transition."""
 
         def run(world: World, job: Job) -> None:
             record = world.get(self.kind, job.about)

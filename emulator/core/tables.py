@@ -1,8 +1,9 @@
-"""A table: the records of one kind, by id, in order of creation, and by the values of their indexed fields.
+"""A table: the records of one kind, by id, in order of creation, and by their indexed fields.
 
-Its mappings have parts: however large one grows, no single addition takes longer than some milliseconds. Order and
-indexes are made when they are first read, which goes through all records once: most tables are never listed, and fewer
-lists are filtered, but each order and index that there is takes time with every change.
+Its mappings have parts: however large one grows, no single addition takes longer than some
+milliseconds. Order and indexes are made when they are first read, which goes through all records
+once: most tables are never listed, and fewer lists are filtered, but each order and index that
+there is takes time with every change.
 """
 
 from __future__ import annotations
@@ -26,16 +27,17 @@ V = TypeVar("V")
 PART = 87_381
 """Entries of one part: as many as a dict takes that has 2**17 places.
 
-A dict that grows copies all it holds: a million entries take 0.1 s, the last growth of a part some 4 ms. One renewal
-may meet it in five tables.
+A dict that grows copies all it holds: a million entries take 0.1 s, the last growth of a part some
+4 ms. One renewal may meet it in five tables.
 """
 
 
 class PartedDict(dict[K, V | None]):
-    """The newest part is the dict itself; ``older`` are those that were full. ``parts[key]`` is None for no entry.
+    """A dict in parts: itself the newest, ``older`` the full ones; ``parts[key]`` may be None.
 
-    The newest part answers first, without a call in Python: in a long history, most of what is read is recent. Of the
-    methods of a dict, only those below know the older parts. Before an entry is added to a part of ``PART`` entries,
+    The newest part answers first, without a call in Python: in a long history, most of what is read
+    is recent. Of the methods of a dict, only those below know the older parts. Before an entry is
+    added to a part of ``PART`` entries,
     :meth:`begin_part` is called.
     """
 
@@ -51,7 +53,7 @@ class PartedDict(dict[K, V | None]):
         return None
 
     def begin_part(self) -> None:
-        """Let the next entries go into a new part; a copy of a full dict takes a quarter of its last growth."""
+        """Begin a new part: copying a full dict takes a quarter of the time of its last growth."""
         self.older = (*self.older, dict(self))
         self.clear()
 
@@ -74,7 +76,8 @@ class PartedDict(dict[K, V | None]):
 
     def all_values(self) -> Iterator[V]:
         """Return the values of all parts, the oldest part first."""
-        return chain.from_iterable(part.values() for part in (*self.older, self))  # type: ignore[misc]  # None is not stored
+        # None is not stored
+        return chain.from_iterable(part.values() for part in (*self.older, self))  # type: ignore[misc]
 
     def all_keys(self) -> Iterator[K]:
         return chain.from_iterable((*self.older, self))
@@ -84,13 +87,16 @@ class PartedDict(dict[K, V | None]):
 
 
 class Slot(msgspec.Struct, Generic[R], gc=False):
-    """A record's place in the order of its table: by ``created_at``, then by number. Its replacement takes the slot over."""
+    """A record's place in its table, by ``created_at``, then number; a replacement inherits it."""
 
     number: int
     record: R
 
     def __lt__(self, other: Slot[R]) -> bool:
-        here, there = getattr(self.record, "created_at", ""), getattr(other.record, "created_at", "")
+        here, there = (
+            getattr(self.record, "created_at", ""),
+            getattr(other.record, "created_at", ""),
+        )
         return self.number < other.number if here == there else here < there
 
 
@@ -99,16 +105,16 @@ _created_at = attrgetter("record.created_at")
 
 
 class Index(PartedDict[Any, Slot[R] | list[Slot[R]]]):
-    """The slots of a table by the value of one field, those of each value in order; null is not indexed.
+    """The slots of a table by the value of one field, in order; null is not indexed.
 
-    A value that one record has is stored with its slot itself: in some indexes each value is of one record, and a list
-    takes more memory than a slot.
+    A value that one record has is stored with its slot itself: in some indexes each value is of one
+    record, and a list takes more memory than a slot.
     """
 
     __slots__ = ()
 
     def run(self, value: object) -> list[Slot[R]]:
-        """Return the slots of the records that have this value, oldest first. The list is not to be changed."""
+        """Return the slots of the records with this value, oldest first; do not change the list."""
         run = self[value]
         if run is None:
             return []
@@ -152,11 +158,12 @@ class Contents(NamedTuple, Generic[R]):
 
 
 class Table(Generic[R]):
-    """All records of one kind. Reading, adding, replacing and a page of a list take the same time at any size.
+    """All records of one kind. Reads, changes and a page of a list take the same time at any size.
 
-    ``slots`` finds records by id; ``order`` and each index hold the same slots in order of creation. A slot is found in
-    these lists by bisection, but removing it moves all slots after it; therefore kinds that are not paged keep no
-    ``order``. A world has a table of each kind it holds, so that an empty table is small.
+    ``slots`` finds records by id; ``order`` and each index hold the same slots in order of
+    creation. A slot is found in these lists by bisection, but removing it moves all slots after it;
+    therefore kinds that are not paged keep no ``order``. A world has a table of each kind it holds,
+    so that an empty table is small.
     """
 
     __slots__ = ("_order", "indexes", "kind", "slots", "stamped", "unique")
@@ -172,16 +179,23 @@ class Table(Generic[R]):
         )
 
     def contents(self) -> Contents[R]:
-        """Return what :meth:`of` makes a table of the same records from. It takes some milliseconds."""
+        """Return what :meth:`of` makes a table of the same records from.
+
+        It takes some milliseconds.
+        """
         slots = [*(self.slots.all_values() if self._order is None else self._order)]
         return Contents(slots, [slot.record for slot in slots])
 
     @classmethod
     def of(cls, kind: type[R], contents: Contents[R]) -> Self:
-        """Return a table of records; changes to it do not reach the one they are from, nor the other way round."""
+        """Return a table of records; changes to it do not reach the one they are from, nor the
+        other way round.
+        """
         table = cls(kind)
         records = contents.records
-        slots = [Slot(slot.number, record) for slot, record in zip(contents.slots, records, strict=True)]
+        slots = [
+            Slot(slot.number, record) for slot, record in zip(contents.slots, records, strict=True)
+        ]
         table.slots.fill([record.id for record in records], slots)
         for field, found in table.unique.items():
             having = [slot for slot in slots if getattr(slot.record, field) is not None]
@@ -201,7 +215,8 @@ class Table(Generic[R]):
         """Every slot, in order of creation."""
         if self._order is not None:
             return self._order
-        # By keys, which are compared without a call in Python. Most often the slots are in order already.
+        # By keys, which are compared without a call in Python. Most often the slots are in order
+        # already.
         order = sorted(self.slots.all_values(), key=_number)
         if "created_at" in self.kind.__struct_fields__:
             order.sort(key=_created_at)
@@ -226,7 +241,7 @@ class Table(Generic[R]):
         return index
 
     def unordered(self) -> list[R]:
-        """Return every record, in no particular order. Unlike iteration it sorts nothing if the kind is not paged."""
+        """Return every record, unsorted: iteration would sort the records of a paged kind."""
         return [slot.record for slot in self.slots.all_values()]
 
     def get(self, id: str) -> R | None:
@@ -234,22 +249,28 @@ class Table(Generic[R]):
         return None if slot is None else slot.record
 
     def place(self, record: R) -> Slot[R]:
-        """Return the slot of a record of this table, by which records can be put in order. Raises as :meth:`remove` does."""
+        """Return the slot of a record, for sorting. Raises the errors of :meth:`remove`."""
         slot = self.slots[record.id]
         if slot is None or slot.record is not record:
-            raise RuntimeError(f"{record.id} has been changed or removed since it was read; look it up again")
+            raise RuntimeError(
+                f"{record.id} has been changed or removed since it was read; look it up again"
+            )
         return slot
 
     def pieces(self) -> list[object]:
-        """Return all that the table consists of, so that a large one can be let go of piece by piece."""
-        mappings: list[PartedDict[Any, Any]] = [self.slots, *self.indexes.values(), *self.unique.values()]
+        """Return all parts of the table, so that a large one can be freed piece by piece."""
+        mappings: list[PartedDict[Any, Any]] = [
+            self.slots,
+            *self.indexes.values(),
+            *self.unique.values(),
+        ]
         older = chain.from_iterable(mapping.older for mapping in mappings)
         slots = [*self.slots.all_values()]
         parts = (slots[at : at + PIECE] for at in range(0, len(slots), PIECE))
         return [*parts, self._order, *mappings, *older]
 
     def where(self, field: str, value: object) -> list[R]:
-        """Return the records whose indexed field has this value, oldest first; null is not indexed."""
+        """Return the records with this value in an indexed field (not null), oldest first."""
         run = self.index(field)[value]
         if run is None:
             return []
@@ -263,14 +284,17 @@ class Table(Generic[R]):
     def add(self, record: R, number: int) -> None:
         """Add a new record; ``number`` is its place in the order of creation.
 
-        Raises ``ValueError``, as :meth:`replace` does, if its id or a unique value is taken; nothing has changed then.
+        Raises ``ValueError``, as :meth:`replace` does, if its id or a unique value is taken;
+        nothing has changed then.
         """
         keys = self._free_keys(record) if self.unique else _NONE
         slot = Slot(number, record)
         slots = self.slots
         if len(slots) >= PART:
             slots.begin_part()
-        if (slots.older and slots[record.id] is not None) or slots.setdefault(record.id, slot) is not slot:
+        if (slots.older and slots[record.id] is not None) or slots.setdefault(
+            record.id, slot
+        ) is not slot:
             raise ValueError(f"there is a {self.kind.kind} {record.id} already")
         if self._order is not None:
             _insert(self._order, slot)
@@ -282,10 +306,10 @@ class Table(Generic[R]):
             found[key] = slot
 
     def replace(self, old: R, new: R, changed: Collection[str] | None = None) -> int:
-        """Put a record in the place of ``old`` and return its number; ``changed`` names the fields that may differ.
+        """Replace ``old`` and return its number; ``changed`` names the fields that may differ.
 
-        It gets a new slot if ``created_at`` or a unique value differs. Raises ``RuntimeError``, as :meth:`remove` does,
-        if ``old`` is not, or no longer, the record of that id.
+        It gets a new slot if ``created_at`` or a unique value differs. Raises ``RuntimeError``, as
+        :meth:`remove` does, if ``old`` is not, or no longer, the record of that id.
         """
         slot = self.place(old)
         fields = self.kind.__struct_fields__ if changed is None else changed
@@ -296,7 +320,9 @@ class Table(Generic[R]):
             self.add(new, slot.number)
             return slot.number
         for field, index in self.indexes.items():
-            if field in fields and (before := getattr(old, field)) != (after := getattr(new, field)):
+            if field in fields and (before := getattr(old, field)) != (
+                after := getattr(new, field)
+            ):
                 index.remove(before, slot)
                 index.add(after, slot)
         slot.record = new
@@ -322,7 +348,7 @@ class Table(Generic[R]):
         return value if (folded := value.casefold()) == value else folded
 
     def _free_keys(self, record: R) -> dict[str, Any]:
-        """Return the record's unique values that are not null, by field. Raises ``ValueError`` if another record has one."""
+        """Return a record's unique values but null. Raises ``ValueError`` if one is taken."""
         keys = {}
         for field, found in self.unique.items():
             key = self._key(field, getattr(record, field))

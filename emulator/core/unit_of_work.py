@@ -1,7 +1,8 @@
 """A unit of work: what one request or one job does to a world, committed or undone as a whole.
 
-It consists of changes of records, of events, which record what happened, each with its object as it was at that moment
-(B-80), and of effects: values that say what to send out of the world. The engine performs them after the commit.
+It consists of changes of records, of events, which record what happened, each with its object as it
+was at that moment (B-80), and of effects: values that say what to send out of the world. The engine
+performs them after the commit.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class EventData(msgspec.Struct, frozen=True, gc=False):
 
 
 class Event(Record, frozen=True, kw_only=True):
-    """Something that happened to an object. ``request`` is the id of the request that caused it; null for a job."""
+    """An occurrence at an object. ``request`` is the id of the request behind it; null: a job."""
 
     prefix: ClassVar[str] = "evt"
     names: ClassVar[tuple[str, str] | None] = (N_("Event"), N_("Events"))
@@ -58,7 +59,7 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DeliverWebhook(Effect, frozen=True, kw_only=True):
-    """Attempt this webhook delivery now. Attempts at one endpoint are made in the order they were enqueued.
+    """Attempt this webhook delivery now; attempts at one endpoint keep the order of enqueueing.
 
     A command that yields it continues once the attempt and its outcome are recorded.
     """
@@ -68,7 +69,7 @@ class DeliverWebhook(Effect, frozen=True, kw_only=True):
 
 
 class PingEndpoint(Effect, frozen=True, kw_only=True):
-    """Send the validation ping to a webhook endpoint; the command that yields it needs the outcome (B-82).
+    """Send the validation ping to a webhook endpoint; the yielding command needs the result (B-82).
 
     ``endpoint`` is the endpoint with its new values, ``event`` the id of the event in ``body``.
     """
@@ -85,7 +86,7 @@ class OpenPage(Effect, frozen=True, kw_only=True):
 
 
 class HttpResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The response to an HTTP request of ours: its status code, or the reason for its absence in ``error``."""
+    """The response to an HTTP request of ours: its status code, or why there is none, ``error``."""
 
     status_code: int | None
     error: str | None = None
@@ -106,10 +107,11 @@ class HttpResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Change(msgspec.Struct, frozen=True, gc=False):
-    """One record before and after: ``old`` is None for a record that was added, ``new`` for one that was removed.
+    """One record before and after: ``old`` is None for an added record, ``new`` for a removed one.
 
-    ``number`` is the record's number in the order of creation. Changes hold records and nothing else, so the garbage
-    collector need not track them either (see :class:`~emulator.core.records.Record`).
+    ``number`` is the record's number in the order of creation. Changes hold records and nothing
+    else, so the garbage collector need not track them either (see
+    :class:`~emulator.core.records.Record`).
     """
 
     old: Record | None
@@ -125,10 +127,10 @@ class Change(msgspec.Struct, frozen=True, gc=False):
 class UnitOfWork(msgspec.Struct, gc=False):
     """The changes, events and effects of one request or one job, in order.
 
-    ``cause`` is the id of the request. ``counters`` are the world's counters before the unit began, for undo.
-    ``cleared`` says that it removed all records of the App (a reset), ``is_arranged`` that it set fields directly, past
-    the rules, as a tester or a stored world does. ``checked``: the changes that the checks of the registry look at.
-    ``failed_checks``: what is wrong with it.
+    ``cause`` is the id of the request. ``counters`` are the world's counters before the unit began,
+    for undo. ``cleared`` says that it removed all records of the App (a reset), ``is_arranged``
+    that it set fields directly, past the rules, as a tester or a stored world does. ``checked``:
+    the changes that the checks of the registry look at. ``failed_checks``: what is wrong with it.
     """
 
     cause: str | None
@@ -148,7 +150,9 @@ class UnitOfWork(msgspec.Struct, gc=False):
 
     def inverse(self) -> UnitOfWork:
         """Return the unit that undoes this one; to undo that is to do this one again."""
-        changes = [Change(change.new, change.old, change.number) for change in reversed(self.changes)]
+        changes = [
+            Change(change.new, change.old, change.number) for change in reversed(self.changes)
+        ]
         return UnitOfWork(None, self.counters, changes)
 
     def touches(self, id: str) -> bool:
@@ -160,7 +164,7 @@ class UnitOfWork(msgspec.Struct, gc=False):
 
 
 class CheckFailed(Exception):
-    """What a check of the registry found wrong with a unit of work. ``unit``: that unit, once it is undone."""
+    """A failure that a check of the registry found in ``unit``, a unit of work since undone."""
 
     unit: UnitOfWork | None = None
 

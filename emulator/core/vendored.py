@@ -1,4 +1,4 @@
-"""Large libraries of which a wheel carries a part (``docs/libraries.py``); in a checkout they are installed whole."""
+"""Large libraries, in part in a wheel (``docs/libraries.py``), in a checkout installed whole."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from typing import Any
 
 @cache
 def library(module: str) -> Any:
-    """Return a module, imported on first use: ``library("babel.numbers")``. An error says what to install."""
+    """Return a module such as ``"babel.numbers"``, imported on first use."""
     if find_spec("emulator.vendor"):
         return import_module(f"emulator.vendor.{module}")
     try:
         return import_module(module)
     except ModuleNotFoundError:
-        missing = f"{module} is not installed; a checkout needs the extra test: pip install -e '.[test]'"
+        missing = (
+            f"{module} is not installed; a checkout needs the extra test: pip install -e '.[test]'"
+        )
         raise ModuleNotFoundError(missing) from None

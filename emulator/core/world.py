@@ -3,64 +3,69 @@
 How the emulator is built, and why
 ==================================
 
-**A world.** All that the service knows about one App stands in one :class:`World` in memory: its customers, invoices
-and events, the jobs planned for later, and the instant its clock shows. The test side and the live side of an App are
-two worlds. A world does no input or output and reads no system clock. The engine above it sets ``now``, calls one
-function of :mod:`emulator.resources` with the world, and then saves, sends and answers. So each rule of the service is
-a plain function that a test can call, and a year of renewals takes as long as its rules take to run.
+**A world.** All that the service knows about one App stands in one :class:`World` in memory: its
+customers, invoices and events, the jobs planned for later, and the instant its clock shows. The
+test side and the live side of an App are two worlds. A world does no input or output and reads no
+system clock. The engine above it sets ``now``, calls one function of :mod:`emulator.resources` with
+the world, and then saves, sends and answers. So each rule of the service is a plain function that a
+test can call, and a year of renewals takes as long as its rules take to run.
 
-**Records are frozen.** A record (a customer, an invoice) never changes; :meth:`World.replace` puts another record with
-the same id in its place. Everything that holds the old one still holds the object as it was: an event, a page of a
-list, a snapshot. Copying a world copies its tables and shares the records, which is how snapshots and the preview of
-the schedule are made. Code that would replace a record it read too long ago gets a ``RuntimeError``, so no change is
-lost unnoticed.
+**Records are frozen.** A record (a customer, an invoice) never changes; :meth:`World.replace` puts
+another record with the same id in its place. Everything that holds the old one still holds the
+object as it was: an event, a page of a list, a snapshot. Copying a world copies its tables and
+shares the records, which is how snapshots and the preview of the schedule are made. Code that would
+replace a record it read too long ago gets a ``RuntimeError``, so no change is lost unnoticed.
 
 **Units of work.** A job, or a request that may change something, is one
-:class:`~emulator.core.unit_of_work.UnitOfWork`: it is committed as a whole or undone as a whole. A rule may raise an
-``ApiError`` at any line, after any number of changes, and needs no code to clean up. Therefore rules check each thing
-where it is used instead of checking everything beforehand.
+:class:`~emulator.core.unit_of_work.UnitOfWork`: it is committed as a whole or undone as a whole. A
+rule may raise an ``ApiError`` at any line, after any number of changes, and needs no code to clean
+up. Therefore rules check each thing where it is used instead of checking everything beforehand.
 
-**One list of changes.** While a unit of work runs, the world notes each change as a pair: the record before, the record
-after. That list is all anybody needs to know of what happened, and it serves every purpose: reversed, it undoes a unit
-that failed; saved, it makes the world durable; in the request journal it answers "what did this request change?" and
-"why is this invoice paid?"; and reversed for many units, it rewinds the world to an earlier request. None of these
-needs code in the rules.
+**One list of changes.** While a unit of work runs, the world notes each change as a pair: the
+record before, the record after. That list is all anybody needs to know of what happened, and it
+serves every purpose: reversed, it undoes a unit that failed; saved, it makes the world durable; in
+the request journal it answers "what did this request change?" and "why is this invoice paid?"; and
+reversed for many units, it rewinds the world to an earlier request. None of these needs code in the
+rules.
 
-**State machines are tables.** Each resource with a ``status`` has one table of ``(from, trigger, to, event)``
-(:mod:`emulator.core.state_machine`), and nothing else sets ``status``. A trigger that is not in the table is the API
-error ``INVALID_STATUS_TRANSITION``. The pages that draw the life cycles, the coverage report and the tests read the
-same tables.
+**State machines are tables.** Each resource with a ``status`` has one table of ``(from, trigger,
+to, event)`` (:mod:`emulator.core.state_machine`), and nothing else sets ``status``. A trigger that
+is not in the table is the API error ``INVALID_STATUS_TRANSITION``. The pages that draw the life
+cycles, the coverage report and the tests read the same tables.
 
-**Jobs are the only "later".** There are no timers. What shall happen at a later instant is a record like any other, a
-:class:`~emulator.core.jobs.Job`: when it is due, the name of its function, the id of its object. So planned work is
-undone, saved and copied with everything else, and an object that is deleted can cancel its jobs. To advance the clock
-is to take the job that is due first, set ``now`` to its instant, run it as a unit of work, and repeat.
+**Jobs are the only "later".** There are no timers. What shall happen at a later instant is a record
+like any other, a
+:class:`~emulator.core.jobs.Job`: when it is due, the name of its function, the id of its object. So
+planned work is undone, saved and copied with everything else, and an object that is deleted can
+cancel its jobs. To advance the clock is to take the job that is due first, set ``now`` to its
+instant, run it as a unit of work, and repeat.
 
-**Events and reactions.** Where the service announces something, the rule emits an event, mostly as part of a
-transition. The functions that :class:`Registry` lists for its type run at once, in the same unit of work. Thus modules
-that come first need not know those built upon them: the payments package knows nothing of invoices, but
-``transaction.succeeded`` settles one.
+**Events and reactions.** Where the service announces something, the rule emits an event, mostly as
+part of a transition. The functions that :class:`Registry` lists for its type run at once, in the
+same unit of work. Thus modules that come first need not know those built upon them: the payments
+package knows nothing of invoices, but ``transaction.succeeded`` settles one.
 
-**Effects.** A rule sends nothing. It enqueues an :class:`~emulator.core.unit_of_work.Effect`, such as "attempt this
-delivery" or "send this email", and the engine performs it after the commit; what was undone has therefore sent nothing.
-A rule that needs the outcome before it can go on (the ping of a new webhook endpoint) is a generator that yields the
-effect. Each stretch between two ``yield`` is a unit of its own, so afterwards it looks its records up again.
+**Effects.** A rule sends nothing. It enqueues an :class:`~emulator.core.unit_of_work.Effect`, such
+as "attempt this delivery" or "send this email", and the engine performs it after the commit; what
+was undone has therefore sent nothing. A rule that needs the outcome before it can go on (the ping
+of a new webhook endpoint) is a generator that yields the effect. Each stretch between two ``yield``
+is a unit of its own, so afterwards it looks its records up again.
 
-**Determinism.** Ids and chances come from the seed and a counter, time is ``now``, and the order of records is that of
-their creation. The counters belong to the world and are undone with it. The same seed and the same requests give the
-same bytes.
+**Determinism.** Ids and chances come from the seed and a counter, time is ``now``, and the order of
+records is that of their creation. The counters belong to the world and are undone with it. The same
+seed and the same requests give the same bytes.
 
-**No locks.** All this happens on one event loop, and a unit of work never awaits, so no two of them overlap. Slow work
-on records, such as rendering a PDF, may run in a thread, because frozen records need no protection. So may whatever
-only reads a world and takes longer the larger it is: a search is a plain function, which the engine calls in a thread
-with a copy of a large world.
+**No locks.** All this happens on one event loop, and a unit of work never awaits, so no two of them
+overlap. Slow work on records, such as rendering a PDF, may run in a thread, because frozen records
+need no protection. So may whatever only reads a world and takes longer the larger it is: a search
+is a plain function, which the engine calls in a thread with a copy of a large world.
 
 What a module of rules looks like
 ---------------------------------
 
-From top to bottom: the record, its state machine, a function for each operation, the jobs and reactions, and at the end
-the tables that :mod:`emulator.resources.registry` collects. A coupon that is valid for 30 days would be written like
-this:
+From top to bottom: the record, its state machine, a function for each operation, the jobs and
+reactions, and at the end the tables that :mod:`emulator.resources.registry` collects. A coupon that
+is valid for 30 days would be written like this:
 
     >>> from emulator.core import calendar
     >>> from emulator.core.state_machine import StateMachine
@@ -72,7 +77,8 @@ this:
     ...     created_at: Timestamp
 
     >>> STATE_MACHINE = StateMachine(
-    ...     Coupon, (None, "create", "valid", "coupon.created"), ("valid", "expire", "expired", "coupon.expired")
+    ...     Coupon, (None, "create", "valid", "coupon.created"), ("valid", "expire", "expired",
+    "coupon.expired")
     ... )
 
     >>> def create(world: World, body: dict[str, Any]) -> Coupon:
@@ -83,10 +89,12 @@ this:
     >>> def expire(world: World, job: Job) -> None:
     ...     STATE_MACHINE.transition(world, world.require(Coupon, job.about), "expire")
 
-The engine does the rest, here by a request on New Year's Day and an advance of the clock to the next job:
+The engine does the rest, here by a request on New Year's Day and an advance of the clock to the
+next job:
 
     >>> world = World(
-    ...     name="demo", livemode=False, registry=Registry((Coupon,), {}, {"coupon.expire": expire}), seed="1",
+    ...     name="demo", livemode=False, registry=Registry((Coupon,), {}, {"coupon.expire":
+    expire}), seed="1",
     ...     reference_data=None, now="2026-01-01T00:00:00.000Z", base_url="http://127.0.0.1:4747",
     ... )
     >>> with world.unit_of_work(cause="req_1") as unit:
@@ -121,21 +129,22 @@ from emulator.core.tables import Contents, Slot, Table
 from emulator.core.unit_of_work import Change, CheckFailed, Effect, Event, EventData, UnitOfWork
 
 Reaction = Callable[["World", Any], None]
-"""What follows at once, in the same unit of work, from what happened to a record, which it is given as it was then."""
+"""Follows what happened to a record, given as it was then, at once in the same unit of work."""
 
 JobFunction = Callable[["World", Job], None]
 
 CommitCheck = Callable[["World", UnitOfWork], CheckFailed | None]
-"""Finds what is wrong with a unit of work that is about to be committed: a mistake of the rules, never of a client.
+"""Finds a mistake of the rules, never of a client, in a unit of work about to be committed.
 
-It is called only where ``unit.checked`` has a change."""
+It is called only where ``unit.checked`` has a change.
+"""
 
 
 class Registry(NamedTuple):
     """The rules that a world runs by; reactions in the order in which they run.
 
-    Reactions are found by the type of an event or by the name of a signal, jobs by their names. Those to ``*`` are given
-    every event itself.
+    Reactions are found by the type of an event or by the name of a signal, jobs by their names.
+    Those to ``*`` are given every event itself.
     """
 
     kinds: tuple[type[Record], ...]
@@ -145,7 +154,7 @@ class Registry(NamedTuple):
 
 
 class Tables(dict[type[Record], Table[Any]]):
-    """The tables of a world by kind, each made with its first record: most worlds hold records of a few kinds.
+    """The tables of a world by kind, made with the first record: most worlds hold a few kinds.
 
     Kinds without records share one empty table, to which nothing is ever added.
     """
@@ -160,7 +169,7 @@ class Tables(dict[type[Record], Table[Any]]):
         return self.empty[kind]
 
     def make(self, kind: type[Record]) -> Table[Any]:
-        """Return the table for the first record of a kind. Raises ``KeyError`` for a kind that this world does not hold."""
+        """Return the table for a kind's first record. Raises ``KeyError`` for an unknown kind."""
         table = self[kind] = Table(self.empty[kind].kind)
         return table
 
@@ -174,13 +183,14 @@ def _empty(kinds: tuple[type[Record], ...]) -> dict[type[Record], Table[Any]]:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class World:
-    """The test side or the live side of one App: its records, jobs, events and counters, and its instant ``now``.
+    """The test side or the live side of one App: records, jobs, events, counters, instant ``now``.
 
-    The engine sets ``now`` (UTC) before each unit of work, and it stands still during one. Changes are made only inside
-    a unit of work (:meth:`unit_of_work`); one that raises leaves no trace. ``reference_data`` is what the rules look up
-    and what never changes, such as the magic values; ``base_url`` is the URL of the emulator, for links in objects, which
-    name the App with ``names_app``.
-    ``strict``: a unit of work that fails a check of the registry is undone; otherwise the failure is noted in the unit.
+    The engine sets ``now`` (UTC) before each unit of work, and it stands still during one. Changes
+    are made only inside a unit of work (:meth:`unit_of_work`); one that raises leaves no trace.
+    ``reference_data`` is what the rules look up and what never changes, such as the magic values;
+    ``base_url`` is the URL of the emulator, for links in objects, which name the App with
+    ``names_app``. ``strict``: a unit of work that fails a check of the registry is undone;
+    otherwise the failure is noted in the unit.
     """
 
     name: str
@@ -227,27 +237,32 @@ class World:
         return kind in self._tables
 
     def get(self, kind: type[R], id: str | None) -> R | None:
-        slot = self._tables[kind].slots[id]  # type: ignore[index]  # None may be looked up; no record has it as its id
+        # None may be looked up; no record has it as its id
+        slot = self._tables[kind].slots[id]  # type: ignore[index]
         return None if slot is None else slot.record
 
     def require(self, kind: type[R], id: str | None) -> R:
-        """Return the record that another one refers to, so that it must exist. Raises ``KeyError`` if it does not."""
+        """Return a record that must exist, as another refers to it. Raises ``KeyError``."""
         slot: Slot[R] | None = self._tables[kind].slots[id]  # type: ignore[index]  # as above
         if slot is None:
             raise KeyError(id)
         return slot.record
 
     def link(self, path: str, token: str | None = None) -> str:
-        """Return the URL of a public page; where several servers share the worlds, it names the App."""
-        query = ([f"token={token}"] if token else []) + ([f"app={self.name}"] if self.names_app else [])
+        """Return a public page's URL; it names the App where several servers share the worlds."""
+        query = ([f"token={token}"] if token else []) + (
+            [f"app={self.name}"] if self.names_app else []
+        )
         return f"{self.base_url}{path}{'?' if query else ''}{'&'.join(query)}"
 
     # -- changing, inside a unit of work
 
     def add(self, record: R, number: int | None = None) -> R:
-        """Add a new record at the end of the order of creation, or at the given ``number`` in it."""
+        """Add a new record at the end of the order of creation, or at the given ``number``."""
         if number is None:
-            number = self.counters["record"] = self.counters.get("record", 0) + 1  # as count(); inlined for speed
+            number = self.counters["record"] = (
+                self.counters.get("record", 0) + 1
+            )  # as count(); inlined for speed
         unit = self._unit or no_unit_of_work()
         # If the table raises, it has changed nothing, and there must be no change to undo.
         if (table := self._tables.get(type(record))) is None:
@@ -259,10 +274,10 @@ class World:
         return record
 
     def replace(self, record: R, /, **changes: Any) -> R:
-        """Replace a record by a copy with some fields changed, and with ``updated_at`` set if it has that field.
+        """Replace a record by a copy with some fields changed, and ``updated_at`` set, if any.
 
-        Raises ``RuntimeError``, as :meth:`remove` does, if the world no longer holds this very record: a change that
-        was made since would be lost.
+        Raises ``RuntimeError``, as :meth:`remove` does, if the world no longer holds this very
+        record: a change that was made since would be lost.
         """
         return self.change(record, changes)
 
@@ -273,7 +288,9 @@ class World:
         if table.stamped:
             changes.setdefault("updated_at", self.now)
         changed = msgspec.structs.replace(record, **changes)
-        unit.changes.append(change := Change(record, changed, table.replace(record, changed, changes)))
+        unit.changes.append(
+            change := Change(record, changed, table.replace(record, changed, changes))
+        )
         if not table.kind.checked.isdisjoint(changes):
             unit.checked.append(change)
         return changed
@@ -286,19 +303,24 @@ class World:
             unit.checked.append(change)
 
     def clear(self, keep: tuple[type[Record], ...]) -> dict[type[Record], int]:
-        """Delete every record of all kinds but those to keep; returns how many there were of each kind."""
+        """Delete every record of the kinds not kept; return the number of each kind's records."""
         tables = [table for table in self.tables() if table.kind not in keep]
         removed = {table.kind: len(table) for table in tables}
         unit = self._unit or no_unit_of_work()
         unit.cleared = True
-        for table in tables:  # another table takes its place: to remove each record takes ten times as long
-            unit.changes += [Change(slot.record, None, slot.number) for slot in reversed([*table.slots.all_values()])]
+        for (
+            table
+        ) in tables:  # another table takes its place: to remove each record takes ten times as long
+            unit.changes += [
+                Change(slot.record, None, slot.number)
+                for slot in reversed([*table.slots.all_values()])
+            ]
             self._tables[table.kind] = type(table)(table.kind)
         self.jobs = cast("JobQueue", self._tables[Job])
         return removed
 
     def arrange(self) -> None:
-        """Note that the running unit of work sets fields directly, past the rules; no check is made of it."""
+        """Exempt the running unit of work from checks: it sets fields directly, past the rules."""
         (self._unit or no_unit_of_work()).is_arranged = True
 
     def count(self, name: str) -> int:
@@ -307,22 +329,28 @@ class World:
         return number
 
     def new_id(self, kind: type[Record]) -> str:
-        position = self.counters["draw"] = self.counters.get("draw", 0) + 1  # as count(); inlined for speed
+        position = self.counters["draw"] = (
+            self.counters.get("draw", 0) + 1
+        )  # as count(); inlined for speed
         return f"{kind.prefix}_{self._ids[position]}"
 
     def draw(self, prefix: str) -> str:
-        """Return ``prefix_`` and 24 random-looking characters, decided by the seed and the counter ``draw`` alone."""
-        position = self.counters["draw"] = self.counters.get("draw", 0) + 1  # as count(); inlined for speed
+        """Return ``prefix_`` and 24 characters, which only the seed and counter ``draw`` decide."""
+        position = self.counters["draw"] = (
+            self.counters.get("draw", 0) + 1
+        )  # as count(); inlined for speed
         return f"{prefix}_{self._ids[position]}"
 
     def secret(self, prefix: str) -> str:
-        """Return ``prefix_`` and 32 random-looking characters, which cannot be computed from any id."""
+        """Return ``prefix_`` and 32 characters, which cannot be computed from any id."""
         return self._ids.secret(prefix, self.count("draw"))
 
     # -- what follows from a change: later, at once, or outside
 
-    def schedule(self, due: Timestamp, name: str, about: Record | None = None, /, **data: str) -> Job:
-        """Plan the job ``name`` for an instant (for ``now`` if that has passed), for the record ``about``, if any."""
+    def schedule(
+        self, due: Timestamp, name: str, about: Record | None = None, /, **data: str
+    ) -> Job:
+        """Plan the job ``name`` for an instant, at least ``now``, for the record ``about``."""
         sequence = self.count("job")
         return self.add(
             Job(
@@ -350,7 +378,7 @@ class World:
         return event
 
     def signal(self, name: str, record: Record) -> None:
-        """Run the reactions to what just happened to a record, where the service has no event for it."""
+        """Run the reactions to a change of a record for which the service has no event."""
         for reaction in self.registry.reactions.get(name, ()):
             reaction(self, record)
 
@@ -373,7 +401,14 @@ class World:
 
     def last_event(self, type: str) -> Event | None:
         """Return the latest event of this type in the running unit of work."""
-        return next((event for event in reversed((self._unit or no_unit_of_work()).events) if event.type == type), None)
+        return next(
+            (
+                event
+                for event in reversed((self._unit or no_unit_of_work()).events)
+                if event.type == type
+            ),
+            None,
+        )
 
     def enqueue(self, effect: Effect) -> None:
         """Have the engine perform an effect after the running unit of work is committed."""
@@ -383,7 +418,7 @@ class World:
 
     @contextmanager
     def unit_of_work(self, cause: str | None = None) -> Iterator[UnitOfWork]:
-        """Let the world change while the context lasts; an exception that leaves it undoes every change made in it.
+        """Let the world change while the context lasts; an exception that leaves it undoes all.
 
         ``cause`` is the id of the request. Raises ``RuntimeError`` inside another unit of work.
         """
@@ -422,7 +457,7 @@ class World:
         self.counters = unit.counters
 
     def run(self, job: Job) -> UnitOfWork:
-        """Run a job as a unit of work at its own instant. What it raises is raised, after its changes are undone."""
+        """Run a job as a unit of work at its own instant; an error undoes it and is raised."""
         self.now = max(self.now, job.due)
         with self.unit_of_work() as unit:
             self.remove(job)
@@ -430,16 +465,20 @@ class World:
         return unit
 
     def fail_job(self, job: Job, error: Exception) -> UnitOfWork:
-        """Remove a job that raised ``error`` from the schedule and record it as a :class:`FailedJob`."""
+        """Remove a job that raised ``error`` from the schedule; record a :class:`FailedJob`."""
         reason = f"{type(error).__name__}: {error}"
         with self.unit_of_work() as unit:
             self.remove(job)
-            self.add(FailedJob(id=job.id, name=job.name, due=job.due, about=job.about, error=reason))
+            self.add(
+                FailedJob(id=job.id, name=job.name, due=job.due, about=job.about, error=reason)
+            )
         return unit
 
 
 class CopiedTables(Tables):
-    """The tables of a copy, each made when it is first read: a reading of a world needs few of them, in one thread."""
+    """The tables of a copy, each made when it is first read: a reading of a world needs few of
+    them, in one thread.
+    """
 
     def __init__(self, kinds: tuple[type[Record], ...], contents: TableContents) -> None:
         super().__init__(kinds)
@@ -461,9 +500,12 @@ TableContents = dict[type[Record], Contents[Any]]
 
 
 class WorldContents:
-    """All that a world holds at one instant. To take it needs some milliseconds, as records never change.
+    """All that a world holds at one instant.
 
-    :meth:`world` makes a world of it, later and in any thread; changes to one do not reach the other.
+    To take it needs some milliseconds, as records never change.
+
+    :meth:`world` makes a world of it, later and in any thread; changes to one do not reach the
+    other.
     """
 
     def __init__(self, original: World) -> None:
@@ -498,7 +540,7 @@ def encode(value: Any) -> bytes:
 
 
 def json_or_text(text: str | bytes | None) -> Any:
-    """Return the JSON value in a text; the text itself if it is not JSON or nested too deeply; None for an empty text."""
+    """Return a text's JSON value; the text if it is no JSON or nested too deeply; None if empty."""
     try:
         return json.loads(text) if text else None
     except (ValueError, RecursionError):

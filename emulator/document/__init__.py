@@ -1,1 +1,1 @@
-"""The OpenAPI documents of the emulator: how their many files become one, and how the program reads them."""
+"""The OpenAPI documents of the emulator: the bundling of their many files, and their use."""

@@ -35,21 +35,29 @@ from emulator.document.tree import (
 
 
 def listed_item(name: str, written: Schema | None) -> str | None:
-    """Return the schema of the items of a list schema: ``x-list-of`` says so or, if nothing is written, its name."""
+    """Return the schema of the items of a list schema, by ``x-list-of`` or else by its name."""
     if written is not None:
         return written.get("x-list-of")
     return name.removesuffix("List") if name.endswith("List") else None
 
 
 def list_schema(item: str, reference: str, written: Schema | None) -> Schema:
-    """Return a page of items, in the envelope that all lists have (B-19), and what is written about this list alone."""
+    """Return a page of items in the envelope of all lists (B-19), with this list's own texts."""
     return {
         "type": "object",
         "description": f"A page of {plural(item)}.",
         "required": ["object", "data", "pagination"],
         "properties": {
-            "object": {"type": "string", "enum": ["list"], "description": "The kind of this object."},
-            "data": {"type": "array", "description": "The objects of this page.", "items": {"$ref": reference}},
+            "object": {
+                "type": "string",
+                "enum": ["list"],
+                "description": "The kind of this object.",
+            },
+            "data": {
+                "type": "array",
+                "description": "The objects of this page.",
+                "items": {"$ref": reference},
+            },
             "pagination": {"$ref": "../schemas/Pagination.yaml"},
         },
         **without(written or {}, "x-list-of"),
@@ -76,7 +84,7 @@ ID_PREFIX = "x-id-prefix"
 
 
 def resource_schema(name: str, written: Schema) -> Schema:
-    """Return the schema of a resource with those fields that it requires and that all resources describe alike."""
+    """Return a resource's schema with the required fields that all resources describe alike."""
     words = _words(name)
     first: Schema = {
         "id": {
@@ -84,7 +92,11 @@ def resource_schema(name: str, written: Schema) -> Schema:
             "pattern": f"^{written[ID_PREFIX]}_[0-9A-Za-z]{{24}}$",
             "description": f"The {words}'s id.",
         },
-        "object": {"type": "string", "enum": [words.replace(" ", "_")], "description": "The kind of this object."},
+        "object": {
+            "type": "string",
+            "enum": [words.replace(" ", "_")],
+            "description": "The kind of this object.",
+        },
     }
     timestamp = {"allOf": [{"$ref": "../schemas/Timestamp.yaml"}]}
     last: Schema = {
@@ -93,22 +105,39 @@ def resource_schema(name: str, written: Schema) -> Schema:
         "updated_at": {"description": f"When the {words} last changed.", **timestamp},
     }
     own, required = written["properties"], written["required"]
-    made = {**first, **own, **{field: schema for field, schema in last.items() if field in required}, **own}
+    made = {
+        **first,
+        **own,
+        **{field: schema for field, schema in last.items() if field in required},
+        **own,
+    }
     return without(written, ID_PREFIX) | {"properties": made}
 
 
 # -- bounds of every array and string of a request that has none
 
 
-BOUNDED = frozenset(["country", "currency", "date", "date-time", "domain", "e164", "email", "instant", "ipv4-network"])
+BOUNDED = frozenset(
+    [
+        "country",
+        "currency",
+        "date",
+        "date-time",
+        "domain",
+        "e164",
+        "email",
+        "instant",
+        "ipv4-network",
+    ]
+)
 """The formats whose texts are short by themselves."""
 
 FINITE = frozenset(["country", "currency"])
-"""The formats that few texts have: a list without repetitions is no longer than there are of them."""
+"""The formats with few values: a list without repetitions is no longer than their number."""
 
 
 def bound_requests(document: Document) -> None:
-    """Add ``maxItems``, ``maxLength`` and ``x-key-maxLength`` to the schemas of all request bodies, in place."""
+    """Add ``maxItems``, ``maxLength`` and ``x-key-maxLength`` to all request bodies, in place."""
     seen: set[int] = set()
     for _, _, operation in operations(document):
         for media in operation.get("requestBody", {}).get("content", {}).values():
@@ -124,7 +153,11 @@ def _bound(schema: Any, document: Document, seen: set[int]) -> None:
         is_finite = schema.get("uniqueItems") and schema["items"].get("format") in FINITE
         if not is_finite:
             schema.setdefault("maxItems", ITEMS.most)
-    if schema.get("type") == "string" and "enum" not in schema and schema.get("format") not in BOUNDED:
+    if (
+        schema.get("type") == "string"
+        and "enum" not in schema
+        and schema.get("format") not in BOUNDED
+    ):
         schema.setdefault("maxLength", STRING.most)
     if "x-key-minLength" in schema:
         schema.setdefault("x-key-maxLength", METADATA_KEY.most)
@@ -147,11 +180,16 @@ def _parts(schema: Document) -> Iterator[Any]:
 def allow_nulls(document: Document) -> None:
     """Make the fields of request bodies nullable that take null, in place.
 
-    A field that a POST requires does not, nor one that says ``nullable: false``: a PATCH cannot take it away.
+    A field that a POST requires does not, nor one that says ``nullable: false``: a PATCH cannot
+    take it away.
     """
     for _, method, operation in operations(document):
         if method in ("post", "patch"):
-            answers = [answer for status, answer in operation["responses"].items() if status.startswith("2")]
+            answers = [
+                answer
+                for status, answer in operation["responses"].items()
+                if status.startswith("2")
+            ]
             bodies = _schemas(document, [operation.get("requestBody", {})])
             for body, answer in product(bodies, _schemas(document, answers)):
                 _allow(document, body, answer)
@@ -159,11 +197,15 @@ def allow_nulls(document: Document) -> None:
 
 def _schemas(document: Document, owners: Iterable[Node]) -> list[Node]:
     contents = [resolve(document, owner).get("content", {}) for owner in owners]
-    return [content["application/json"]["schema"] for content in contents if "application/json" in content]
+    return [
+        content["application/json"]["schema"]
+        for content in contents
+        if "application/json" in content
+    ]
 
 
 def _allow(document: Document, body: Node, answer: Node) -> None:
-    """Mark the fields of a body, and those of the objects and lists in it, that the answer can show as null."""
+    """Mark all fields of a body, also nested ones, that the response can show as null."""
     body = resolve(document, body)
     match body.get("allOf"):
         case [lone]:
@@ -183,7 +225,11 @@ def _allow(document: Document, body: Node, answer: Node) -> None:
 def _nullable(document: Document, schema: Node) -> Node:
     if "$ref" not in schema:
         return schema | {"nullable": True}
-    return {"description": resolve(document, schema)["description"], "allOf": [schema], "nullable": True}
+    return {
+        "description": resolve(document, schema)["description"],
+        "allOf": [schema],
+        "nullable": True,
+    }
 
 
 # -- responses and headers that follow from what an operation is
@@ -194,13 +240,15 @@ ALWAYS = "always"
 
 
 def add_implied(document: Document) -> None:
-    """Add to all operations the responses, and to these the headers, that follow from the operations' facts, in place."""
+    """Add, in place, the responses and their headers that follow from the operations' facts."""
     responses, headers = document.pop(RESPONSES, {}), document.pop(HEADERS, {})
     for path, _, operation in operations(document):
         facts = _facts(document, document["paths"][path], operation)
         whole = _of(responses, facts) | operation.get("responses", {})
         operation["responses"] = {
-            status: _with_headers(whole[status], _of(headers, facts)) for status in sorted(whole) if whole[status]
+            status: _with_headers(whole[status], _of(headers, facts))
+            for status in sorted(whole)
+            if whole[status]
         }
     shared = document["components"].get("responses", {})
     for name, response in shared.items():
@@ -208,7 +256,10 @@ def add_implied(document: Document) -> None:
 
 
 def _facts(document: Document, item: Node, operation: Node) -> set[str]:
-    parameters = [resolve(document, each) for each in (*item.get("parameters", ()), *operation.get("parameters", ()))]
+    parameters = [
+        resolve(document, each)
+        for each in (*item.get("parameters", ()), *operation.get("parameters", ()))
+    ]
     facts = {ALWAYS} | {each[key] for each in parameters for key in ("in", "name")}
     if "requestBody" in operation:
         facts.add("body")
@@ -218,14 +269,22 @@ def _facts(document: Document, item: Node, operation: Node) -> set[str]:
 
 
 def _of(implied: Node, facts: set[str]) -> Node:
-    return {name: part for fact, parts in implied.items() if fact in facts for name, part in parts.items()}
+    return {
+        name: part
+        for fact, parts in implied.items()
+        if fact in facts
+        for name, part in parts.items()
+    }
 
 
 def _with_headers(response: Node, headers: Node) -> Node:
     """Return the response with these headers, unless it is a reference or has none to get."""
     if "$ref" in response or not headers:
         return response
-    whole = {"description": response["description"], "headers": headers | response.get("headers", {})}
+    whole = {
+        "description": response["description"],
+        "headers": headers | response.get("headers", {}),
+    }
     return whole | {key: part for key, part in response.items() if key not in whole}
 
 
@@ -233,14 +292,16 @@ def _with_headers(response: Node, headers: Node) -> Node:
 
 
 Origin = tuple[Path, Pointer]
-"""The file in which a component is written, and its place there; the place is empty for a whole file."""
+"""The file of a component and its place in that file, empty for a whole file."""
 
-COMPONENT_FOLDERS = frozenset({"schemas", "parameters", "responses", "headers", "examples", "requestBodies", "links"})
+COMPONENT_FOLDERS = frozenset(
+    {"schemas", "parameters", "responses", "headers", "examples", "requestBodies", "links"}
+)
 """A file in one of these is a component named after the file."""
 
 
 def bundle(root: Path) -> Document:
-    """Return the document that begins in the file ``root``, with every part it uses, in an order that never varies."""
+    """Return the document that begins in the file ``root``, with every part in a fixed order."""
     return _Bundler(root.resolve()).document()
 
 
@@ -256,24 +317,28 @@ class _Bundler:
     def document(self) -> Document:
         whole: Document = self.walk(self.read(self.root), self.root)
         components = self.components | whole.pop("components", {})
-        whole["components"] = {kind: dict(sorted(named.items())) for kind, named in sorted(components.items())}
+        whole["components"] = {
+            kind: dict(sorted(named.items())) for kind, named in sorted(components.items())
+        }
         add_implied(whole)
         bound_requests(whole)
         allow_nulls(whole)
         return whole
 
     def walk(self, node: Any, here: Path) -> Any:
-        """Return a copy of what stands in the file ``here``, its references turned to point into the one document."""
+        """Return a copy of a part of the file ``here``; its references point into the document."""
         if isinstance(node, dict) and isinstance(node.get("$ref"), str):
             return self.follow(node, here)
         copy = map_parts(node, lambda part: self.walk(part, here))
         return with_links(copy) if isinstance(copy, dict) else copy
 
     def follow(self, node: Document, here: Path) -> Any:
-        """Return a reference to a component, which is walked when it is first met, or what stands under another key."""
+        """Return a reference to a component, walked on first use, or the content of another key."""
         ref = node["$ref"]
         if len(node) > 1:
-            raise self.error(here, ref, "a $ref stands alone; OpenAPI 3.0 ignores what is beside it")
+            raise self.error(
+                here, ref, "a $ref stands alone; OpenAPI 3.0 ignores what is beside it"
+            )
         target, place = self.destination(ref, here)
         if not target.is_file() and (place or listed_item(target.stem, None) is None):
             raise self.error(here, ref, "there is no such file")
@@ -283,7 +348,9 @@ class _Bundler:
             return self.walk(part, target)
         kind, name = place[1:] if place else (target.parent.name, target.stem)
         if kind not in COMPONENT_FOLDERS:
-            raise self.error(here, ref, f"a whole file lies in one of {', '.join(sorted(COMPONENT_FOLDERS))}")
+            raise self.error(
+                here, ref, f"a whole file lies in one of {', '.join(sorted(COMPONENT_FOLDERS))}"
+            )
         if self.origins.get((kind, name)) != (target, place):
             if (content := self.definition(target, place)) is None:
                 raise self.error(here, ref, f"there is no {name}")
@@ -304,14 +371,18 @@ class _Bundler:
         self.components.setdefault(kind, {})
 
     def definition(self, target: Path, place: Pointer) -> Any:
-        """Return the definition of a component: the written one, or the list that its name asks for; None if neither."""
+        """Return a component's definition: the written one, or the list its name asks for."""
         written = self.written(target, place)
         name = place[-1] if place else target.stem
         item = listed_item(name, written)
         if item is None:
             return resource_schema(name, written) if written and ID_PREFIX in written else written
         ref = fragment((*place[:-1], item)) if place else f"./{item}.yaml"
-        return None if self.written(*self.destination(ref, target)) is None else list_schema(item, ref, written)
+        return (
+            None
+            if self.written(*self.destination(ref, target)) is None
+            else list_schema(item, ref, written)
+        )
 
     def written(self, target: Path, place: Pointer) -> Any:
         """Return what is written at a place; None where nothing is."""
@@ -324,7 +395,8 @@ class _Bundler:
 
     def parsed(self, file: Path) -> Document:
         try:
-            content = yaml.load(file.read_text(encoding="utf-8"), _Loader)  # noqa: S506  # it is a safe loader, made below
+            # it is a safe loader, made below
+            content = yaml.load(file.read_text(encoding="utf-8"), _Loader)  # noqa: S506
         except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
             raise DocumentError(f"{self.name(file)}: {error}") from error
         if not isinstance(content, dict):
@@ -358,13 +430,17 @@ def _key_error(key: yaml.Node, problem: str) -> yaml.YAMLError:
 
 
 def _without_timestamps() -> dict[str, list[Any]]:
-    """Return the resolvers of YAML's bare words without that of dates: JSON has none, and an example shows the text of one."""
+    """Return YAML's resolvers without that of dates: JSON has none, so a date stays a text."""
     return {
-        first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+        first: [
+            (tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"
+        ]
         for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
 
 
 # libyaml parses ten times faster; PyYAML has it wherever it was built with it.
 _Parser: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_Loader: Any = type("_Loader", (_JsonYaml, _Parser), {"yaml_implicit_resolvers": _without_timestamps()})
+_Loader: Any = type(
+    "_Loader", (_JsonYaml, _Parser), {"yaml_implicit_resolvers": _without_timestamps()}
+)

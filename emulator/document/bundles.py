@@ -1,4 +1,4 @@
-"""The finished bundles: each OpenAPI document as one JSON file, which the program reads, and the service's operations.
+"""The finished bundles: each OpenAPI document as one JSON file; and the service's operations.
 
 An operation has what may be sent to it and what it may answer.
 """
@@ -16,7 +16,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from emulator.core.event_types import EVENTS
-from emulator.document.event_schemas import EACH_EVENT, EACH_KIND, object_kinds, with_enumerations, with_events
+from emulator.document.event_schemas import (
+    EACH_EVENT,
+    EACH_KIND,
+    object_kinds,
+    with_enumerations,
+    with_events,
+)
 from emulator.document.paths import FIXTURES, OPENAPI, PACKAGE
 from emulator.document.published import limited, published, to_openapi_3_0, to_openapi_3_1
 from emulator.document.tree import (
@@ -40,9 +46,12 @@ OPENAPI_3_0, OPENAPI_3_1 = "-3.0", "-3.1"
 
 
 def load(name: str) -> Document:
-    """Return a document as it is written, such as ``service``, or as it is served, such as ``service-3.0``."""
-    # By Python's own module: a build of the package, which reads them for the guide, has nothing that is compiled.
-    document: Document = json.loads(_not_written(OPENAPI).get(name) or _dist(f"{name}.json").read_bytes())
+    """Return a document as written, such as ``service``, or as served (``service-3.0``)."""
+    # By Python's own module: a build of the package, which reads them for the guide, has nothing
+    # that is compiled.
+    document: Document = json.loads(
+        _not_written(OPENAPI).get(name) or _dist(f"{name}.json").read_bytes()
+    )
     return document
 
 
@@ -63,17 +72,26 @@ def write_bundles() -> list[Path]:
 def fresh_bundles() -> dict[str, str]:
     originals = fresh_documents()
     served = {name: with_kinds(published(document)) for name, document in originals.items()}
-    strict = {name + OPENAPI_3_0: to_openapi_3_0(map_schemas(document, forbid)) for name, document in served.items()}
-    twins = {name + OPENAPI_3_1: to_openapi_3_1(map_schemas(document, depend)) for name, document in served.items()}
+    strict = {
+        name + OPENAPI_3_0: to_openapi_3_0(map_schemas(document, forbid))
+        for name, document in served.items()
+    }
+    twins = {
+        name + OPENAPI_3_1: to_openapi_3_1(map_schemas(document, depend))
+        for name, document in served.items()
+    }
     return {name: _text(document) for name, document in (originals | strict | twins).items()}
 
 
 def fresh_documents() -> dict[str, Document]:
-    """Return the documents, made from the files as they are now. Raises :class:`~emulator.document.tree.DocumentError`."""
-    # PyYAML is slow to import and a server with current bundles never needs it, so only this function asks for it.
+    """Return the documents, made from the files as they are now. Raises ``DocumentError``."""
+    # PyYAML is slow to import and a server with current bundles never needs it, so only this
+    # function asks for it.
     from emulator.document.bundle import bundle
 
-    service, control, pages = (map_schemas(bundle(OPENAPI / f"{name}.yaml"), limited) for name in SOURCES)
+    service, control, pages = (
+        map_schemas(bundle(OPENAPI / f"{name}.yaml"), limited) for name in SOURCES
+    )
     values = {EACH_EVENT: EVENTS, EACH_KIND: object_kinds(service)}
     return {
         "service": with_enumerations(with_events(service), values),
@@ -84,7 +102,7 @@ def fresh_documents() -> dict[str, Document]:
 
 @cache
 def _not_written(folder: Path) -> Mapping[str, str]:
-    """Bring the files of a checkout up to date, once in a process; the bundles, where they cannot be written."""
+    """Update the files of a checkout, once in a process; return bundles that cannot be written."""
     is_wheel = folder.is_relative_to(PACKAGE)
     if is_wheel or _is_current():
         return {}
@@ -104,7 +122,11 @@ def _is_current() -> bool:
 def _fingerprint() -> str:
     """Return the hash of every file that the bundles are made from, names included."""
     root = OPENAPI
-    makers = [*(PACKAGE / "document").glob("*.py"), PACKAGE / "core" / "event_types.py", PACKAGE / "core" / "limits.py"]
+    makers = [
+        *(PACKAGE / "document").glob("*.py"),
+        PACKAGE / "core" / "event_types.py",
+        PACKAGE / "core" / "limits.py",
+    ]
     codes = [FIXTURES / f"{name}.yaml" for name in ("countries", "currencies")]
     digest = sha256()
     for file in sorted([*root.rglob("*.yaml"), *makers, *codes]):
@@ -129,7 +151,7 @@ def _text(document: Document) -> str:
 
 
 class OperationSpec(NamedTuple):
-    """What the document says of one operation: statuses, fields of the body and parameters of the query.
+    """The document's facts about one operation: statuses, body fields, query parameters.
 
     The fields of objects and of items of lists have dots: ``retry_policy.max_attempts``.
     """
@@ -155,11 +177,16 @@ def error_codes() -> tuple[str, ...]:
 
 
 def _operation_spec(document: Document, item: Node, operation: Node) -> OperationSpec:
-    parameters = [resolve(document, each) for each in (*item.get("parameters", ()), *operation.get("parameters", ()))]
+    parameters = [
+        resolve(document, each)
+        for each in (*item.get("parameters", ()), *operation.get("parameters", ()))
+    ]
     content = resolve(document, operation.get("requestBody", {})).get("content", {})
     return OperationSpec(
         statuses=tuple(map(int, operation["responses"])),
-        fields=dict.fromkeys(_fields(document, content.get("application/json", {}).get("schema", {}))),
+        fields=dict.fromkeys(
+            _fields(document, content.get("application/json", {}).get("schema", {}))
+        ),
         parameters=tuple(each["name"] for each in parameters if each["in"] == "query"),
     )
 

@@ -1,6 +1,7 @@
-"""Events in the documents: the webhooks and schemas that are made from the table of events, and enumerations of them.
+"""Events in the documents: webhooks, schemas and enumerations made from the table of events.
 
-``webhook.test`` is written in the files. The webhook and the schema of every other event are made in its likeness.
+``webhook.test`` is written in the files. The webhook and the schema of every other event are made
+in its likeness.
 """
 
 from __future__ import annotations
@@ -10,7 +11,15 @@ from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
 from emulator.core.event_types import EVENTS, EventSpec
-from emulator.document.tree import Document, DocumentError, Node, map_parts, resolve, with_links, without
+from emulator.document.tree import (
+    Document,
+    DocumentError,
+    Node,
+    map_parts,
+    resolve,
+    with_links,
+    without,
+)
 
 MODEL = "webhook.test"
 JSON = "application/json"
@@ -22,7 +31,7 @@ AT, REQUEST = "2026-01-15T09:31:00.000Z", "req_7Hq2LmX9vB4tKz1NcR8wPd5s"
 """When an example happens, and the request that causes it, unless something else is written."""
 
 EACH_EVENT, EACH_KIND = "x-each-event", "x-each-kind"
-"""Entries of an enumeration that stand for every event of the table, and for every kind of object."""
+"""Entries of an enumeration that stand for every event of the table and every kind of object."""
 
 _LETTERS = ascii_uppercase + ascii_lowercase
 """They make the ids of the examples different."""
@@ -54,14 +63,23 @@ def _schema(model: Node, type: str, spec: EventSpec, shown: Node) -> Node:
         "type": {**own["properties"]["type"], "enum": [type]},
         "data": {**own["properties"]["data"], "properties": fields},
     }
-    whole = {**model, "description": spec.meaning, "allOf": [base, {**own, "properties": properties}]}
+    whole = {
+        **model,
+        "description": spec.meaning,
+        "allOf": [base, {**own, "properties": properties}],
+    }
     return with_links(whole | {"x-assumption": "B-80"})
 
 
 def _webhook(model: Node, type: str, spec: EventSpec, example: Node) -> Node:
     media = {"schema": {"$ref": f"#/components/schemas/{_schema_name(type)}"}, "example": example}
     body = {**model["requestBody"], "content": {JSON: media}}
-    own = {"summary": spec.summary, "description": spec.meaning, "requestBody": body, "x-assumption": spec.assumption}
+    own = {
+        "summary": spec.summary,
+        "description": spec.meaning,
+        "requestBody": body,
+        "x-assumption": spec.assumption,
+    }
     return with_links({key: value for key, value in {**model, **own}.items() if value is not None})
 
 
@@ -70,8 +88,15 @@ def _example(document: Document, type: str, shown: Node, letter: str) -> Node:
     data: Node = {"object": _example_of(document, type, shown) | own.pop("object", {})}
     if metadata := own.pop("metadata", None):
         data["metadata"] = metadata
-    envelope: Node = document["x-webhooks"][MODEL]["post"]["requestBody"]["content"][JSON]["example"]
-    return envelope | {"id": f"evt_{letter}Zc4vB7nM0aS3dF6gH9jK2lQ", "type": type} | own | {"data": data}
+    envelope: Node = document["x-webhooks"][MODEL]["post"]["requestBody"]["content"][JSON][
+        "example"
+    ]
+    return (
+        envelope
+        | {"id": f"evt_{letter}Zc4vB7nM0aS3dF6gH9jK2lQ", "type": type}
+        | own
+        | {"data": data}
+    )
 
 
 def _example_of(document: Document, type: str, shown: Node) -> Node:
@@ -86,7 +111,7 @@ def _example_of(document: Document, type: str, shown: Node) -> Node:
 
 
 def with_enumerations(node: Any, values: Mapping[str, Iterable[str]]) -> Any:
-    """Return a copy in which an entry such as ``x-each-event`` of an enumeration is replaced by what it stands for."""
+    """Return a copy with the placeholders of enumerations, such as ``x-each-event``, expanded."""
     copy = map_parts(node, lambda part: with_enumerations(part, values))
     if isinstance(copy, dict) and isinstance(copy.get("enum"), list):
         copy["enum"] = [value for entry in copy["enum"] for value in values.get(entry, [entry])]
@@ -94,14 +119,20 @@ def with_enumerations(node: Any, values: Mapping[str, Iterable[str]]) -> Any:
 
 
 def object_kinds(document: Document) -> list[str]:
-    """Return the kinds of the objects that a document has: those of every schema with an id and an ``object`` tag."""
-    properties = (schema.get("properties", {}) for schema in document["components"]["schemas"].values())
-    tags = (own["object"]["enum"] for own in properties if "id" in own and "enum" in own.get("object", {}))
+    """Return a document's object kinds: all schemas with an id and an ``object`` tag."""
+    properties = (
+        schema.get("properties", {}) for schema in document["components"]["schemas"].values()
+    )
+    tags = (
+        own["object"]["enum"]
+        for own in properties
+        if "id" in own and "enum" in own.get("object", {})
+    )
     return sorted({tag for [tag] in tags})
 
 
 def _schema_name(type: str) -> str:
-    """Return the name of an event's schema: ``PaymentIntentSucceededEvent`` for ``payment_intent.succeeded``."""
+    """Return ``PaymentIntentSucceededEvent``, say, for the event ``payment_intent.succeeded``."""
     return camel(type.replace(".", "_")) + "Event"
 
 

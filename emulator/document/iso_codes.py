@@ -1,6 +1,7 @@
-"""The currencies of ISO 4217 with the decimals of their minor unit (B-24), and the countries of ISO 3166-1.
+"""The currencies of ISO 4217 with the decimals of their minor unit (B-24); ISO 3166-1 countries.
 
-A locale's own habit is another thing: CLDR shows Hungarian forints whole, and other releases of it show other digits.
+A locale's own habit is another thing: CLDR shows Hungarian forints whole, and other releases of it
+show other digits.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from emulator.document.paths import fixture
 
 @cache
 def currencies() -> dict[str, int]:
-    """Return every currency with its decimals: an amount of 100 is 1.00 with two, and 100 with none."""
-    return {code: places for places, codes in fixture("currencies").items() for code in codes.split()}
+    """Return every currency with its decimals: 100 is 1.00 with two decimals, 100 with none."""
+    return {
+        code: places for places, codes in fixture("currencies").items() for code in codes.split()
+    }
 
 
 @cache

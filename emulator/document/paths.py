@@ -1,4 +1,4 @@
-"""Paths of the data folders that are installed with the emulator: OpenAPI documents, fixtures and the guide."""
+"""Paths of the data folders installed with the emulator: OpenAPI documents, fixtures, guide."""
 
 from __future__ import annotations
 
@@ -21,12 +21,14 @@ SKILL = _installed("skill.md", "docs/skill.md")
 
 
 def fixture(name: str) -> Any:
-    """Return the content of ``NAME.yaml`` in the folder of the fixtures, which is the emulator's own."""
-    # By PyYAML itself: a build of the package, which makes the documents, has no msgspec. On first use: it is slow to import.
+    """Return the content of ``NAME.yaml`` in the emulator's own folder of fixtures."""
+    # By PyYAML itself: a build of the package, which makes the documents, has no msgspec. On first
+    # use: it is slow to import.
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    return yaml.load((FIXTURES / f"{name}.yaml").read_bytes(), loader)  # noqa: S506  # both loaders are the safe one
+    # both loaders are the safe one
+    return yaml.load((FIXTURES / f"{name}.yaml").read_bytes(), loader)  # noqa: S506
 
 
 def guide_link(page: str, section: str = "") -> str:

@@ -1,4 +1,4 @@
-"""Probes as data: the requests that show whether an assumption holds, and what each possible observation means."""
+"""Probes as data: the requests that test an assumption, and each observation's meaning."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ OBJECTS = "probes/objects"
 """The file of the objects that probes share, and of how created objects are removed again."""
 
 Need = Literal["nothing", "time", "buyer", "receiver"]
-"""What a probe needs beside a key: days to pass, someone who pays, or a webhook receiver that the service reaches."""
+"""A probe's need beside a key: days to pass, a payer, or a webhook receiver in reach."""
 
 
 class BoundarySearch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A search for the least ``{value}`` from ``low`` to ``high`` with which the request of a step succeeds.
+    """A search from ``low`` to ``high`` for the least ``{value}`` whose request succeeds.
 
     ``first`` are tried before: if the boundary is between these two, the search is over.
     """
@@ -35,12 +35,13 @@ class BoundarySearch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
 
 class ProbeStep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One step of a probe, whose answer is called ``name``. Texts may refer to earlier answers: ``{customer.id}``.
+    """One step of a probe. ``{customer.id}`` refers to the response to the step ``customer``.
 
-    ``do`` is a request (``POST /customers/``) with a JSON ``body`` or a ``raw`` one; a header that is null is not sent.
-    A ``needed`` request has to succeed; otherwise the probe has no answer. ``boundary`` repeats the request. ``received`` is
-    the path of an event that has to arrive at the receiver, ``secret`` what it is signed with. ``wait`` is a number of
-    days, ``buyer`` what a person is asked to do.
+    ``do`` is a request (``POST /customers/``) with a JSON ``body`` or a ``raw`` one; a header that
+    is null is not sent. A ``needed`` request has to succeed; otherwise the probe has no answer.
+    ``boundary`` repeats the request. ``received`` is the path of an event that has to arrive at the
+    receiver, ``secret`` what it is signed with. ``wait`` is a number of days, ``buyer`` what a
+    person is asked to do.
     """
 
     name: str
@@ -61,7 +62,7 @@ class ProbeStep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class ProbeOutcome(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What follows if every value is as ``when`` says: which assumptions and settings the service has.
+    """The assumptions and settings that the service has if every value is as ``when`` says.
 
     ``unanswered`` says why such an observation answers nothing.
     """
@@ -73,10 +74,10 @@ class ProbeOutcome(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class Probe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How the assumption of a ``number`` is observed. ``asks`` is the question, ``confirms`` the outcome that is expected.
+    """The observation of assumption ``number``: question ``asks``, expected outcome ``confirms``.
 
-    ``otherwise`` are the other outcomes that mean something; any further one differs and cannot be followed.
-    ``learn`` are values to write into the profile, by name.
+    ``otherwise`` are the other outcomes that mean something; any further one differs and cannot be
+    followed. ``learn`` are values to write into the profile, by name.
     """
 
     number: str
@@ -95,12 +96,14 @@ class Probe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     def roots(self) -> set[str]:
         """Return the first words of every reference in the probe."""
         return set(references.names([step_fields(step) for step in self.steps])) | {
-            path.partition(".")[0] for outcome in (self.confirms, *self.otherwise) for path in outcome.when
+            path.partition(".")[0]
+            for outcome in (self.confirms, *self.otherwise)
+            for path in outcome.when
         }
 
 
 class Collected(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Every probe by name, the shared ``objects``, how objects are removed, and why some assumptions have no probe.
+    """All probes by name, shared ``objects``, their removal, and why assumptions lack a probe.
 
     ``cleanup`` is by the path that creates an object, in the order in which objects are removed.
     """
@@ -111,20 +114,27 @@ class Collected(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     probes: dict[str, Probe] = {}
 
     def budget(self, names: Collection[str]) -> int:
-        """Return the most requests that these probes make together, with shared objects and clean-up, retries aside."""
+        """Return the most requests of these probes, with shared objects and clean-up, no retry."""
         steps = [step for name in names for step in self.probes[name].steps]
         steps += [self.objects[name] for name in self.shared(names)]
-        removed = sum(step.do.partition(" ")[2] in self.cleanup and step.do.startswith("POST") for step in steps)
+        removed = sum(
+            step.do.partition(" ")[2] in self.cleanup and step.do.startswith("POST")
+            for step in steps
+        )
         return sum(step.requests for step in steps) + removed
 
     def of(self, number: str) -> dict[str, Probe]:
         return {name: probe for name, probe in self.probes.items() if probe.number == number}
 
     def shared(self, names: Collection[str]) -> set[str]:
-        wanted = {root for name in names for root in self.probes[name].roots()} & self.objects.keys()
+        wanted = {
+            root for name in names for root in self.probes[name].roots()
+        } & self.objects.keys()
         while True:
             more = {
-                root for name in wanted for root in references.names(step_fields(self.objects[name]))
+                root
+                for name in wanted
+                for root in references.names(step_fields(self.objects[name]))
             } & self.objects.keys()
             if more <= wanted:
                 return wanted
@@ -137,17 +147,22 @@ def step_fields(step: ProbeStep) -> list[Any]:
 
 @cache
 def collected() -> Collected:
-    """Return all probes, from the files of ``fixtures/probes``, which are read once: they are shared, and never changed."""
+    """Return all probes of ``fixtures/probes``, read once and shared: do not change them."""
     common = fixture(OBJECTS)
     objects = {name: _step(name, step, needed=True) for name, step in common["objects"].items()}
     files = sorted(f"probes/{file.stem}" for file in (FIXTURES / "probes").glob("*.yaml"))
-    probes = [(name, _probe(each)) for file in files if file != OBJECTS for name, each in fixture(file).items()]
+    probes = [
+        (name, _probe(each))
+        for file in files
+        if file != OBJECTS
+        for name, each in fixture(file).items()
+    ]
     in_order = dict(sorted(probes, key=lambda each: str(each[1]["number"])))
     return msgspec.convert({**common, "objects": objects, "probes": in_order}, Collected)
 
 
 def _probe(written: dict[str, Any]) -> dict[str, Any]:
-    """Return a probe as its struct has it. In files steps are mappings by name, and outcomes may be short."""
+    """Return a probe as its struct. Files have steps as mappings by name, and short outcomes."""
     steps = [_step(name, step) for name, step in written.get("steps", {}).items()]
     outcomes = (written["confirms"], *written.get("otherwise", ()))
     confirms, *otherwise = (each if "when" in each else {"when": each} for each in outcomes)
@@ -155,5 +170,5 @@ def _probe(written: dict[str, Any]) -> dict[str, Any]:
 
 
 def _step(name: str, step: Any, **more: Any) -> dict[str, Any]:
-    """Return a step as its struct has it: one that is only a request may be written as that alone."""
+    """Return a step as its struct; a step that is only a request may be written as that alone."""
     return {"name": name, **more, **({"do": step} if isinstance(step, str) else step)}

@@ -1,4 +1,4 @@
-"""Profiles: what calibration found out about a service, in a file that the emulator follows and documents show.
+"""Profiles: a service's facts found by calibration, which the emulator and documents follow.
 
 Marks in a served document say which assumptions were confirmed at the service, and which not.
 """
@@ -20,7 +20,7 @@ class InvalidProfile(Exception):
 
 
 class Refuted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An assumption that does not hold at the service; it is ``followed`` if settings of the profile do the same."""
+    """An assumption that a service refutes; ``followed`` if settings of the profile do the same."""
 
     number: str
     probe: str
@@ -31,10 +31,11 @@ class Refuted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is known of a service: ``confirmed`` and ``refuted`` assumptions, and the ``settings`` that follow it.
+    """The facts of a service: ``confirmed`` and ``refuted`` assumptions and ``settings``.
 
-    ``date`` is the day (UTC) of the calibration, ``learnt`` are values that the emulator does not set but readers want
-    to know, such as the form of ids and texts of errors. ``of`` is how many assumptions the emulator has.
+    ``date`` is the day (UTC) of the calibration, ``learnt`` are values that the emulator does not
+    set but readers want to know, such as the form of ids and texts of errors. ``of`` is how many
+    assumptions the emulator has.
     """
 
     service: str
@@ -55,7 +56,10 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         return sorted({each.number for each in self.refuted if not each.followed})
 
     def sentence(self) -> str:
-        return f"{len(self.confirmed)} of {self.of} assumptions confirmed at {self.service} on {self.date}"
+        return (
+            f"{len(self.confirmed)} of {self.of} assumptions confirmed at {self.service} on"
+            f" {self.date}"
+        )
 
 
 def load(file: Path) -> Profile:
@@ -74,13 +78,20 @@ def load(file: Path) -> Profile:
 def save(profile: Profile, file: Path) -> None:
     import yaml
 
-    text = yaml.safe_dump(msgspec.to_builtins(profile), sort_keys=False, allow_unicode=True, width=120)
-    file.write_text(f"# What compare service found out; serve --profile FILE follows it.\n{text}", "utf-8")
+    text = yaml.safe_dump(
+        msgspec.to_builtins(profile), sort_keys=False, allow_unicode=True, width=120
+    )
+    file.write_text(
+        f"# What compare service found out; serve --profile FILE follows it.\n{text}", "utf-8"
+    )
 
 
 def differences(old: Profile, new: Profile) -> list[str]:
-    """Return the changes from one profile of a service to a newer one, a line each; what was not asked again is no change."""
-    lines = [*_changed("", old.settings, new.settings), *_changed("assumptions.", old.assumptions, new.assumptions)]
+    """Return the changes to a service's newer profile, one a line; unasked items are no change."""
+    lines = [
+        *_changed("", old.settings, new.settings),
+        *_changed("assumptions.", old.assumptions, new.assumptions),
+    ]
     known = {each.probe: each.observed for each in old.refuted}
     broken = [each for each in new.refuted if not each.followed]
     lines += [
@@ -94,7 +105,9 @@ def differences(old: Profile, new: Profile) -> list[str]:
 
 def _changed(prefix: str, old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     return [
-        f"{prefix}{name}: is {value!r}, was {old.get(name)!r}" for name, value in new.items() if old.get(name) != value
+        f"{prefix}{name}: is {value!r}, was {old.get(name)!r}"
+        for name, value in new.items()
+        if old.get(name) != value
     ]
 
 
@@ -105,7 +118,7 @@ ASSUMPTION, CONFIRMED, REFUTED = "x-assumption", "x-confirmed", "x-refuted"
 
 
 class Marks(NamedTuple):
-    """The assumptions that a service confirmed, on ``date``, and those that it refuted and that no setting follows."""
+    """The assumptions confirmed on ``date``, and those refuted that no setting follows."""
 
     date: str
     confirmed: frozenset[str]
@@ -120,7 +133,8 @@ class Marks(NamedTuple):
 def with_marks(node: Any, marks: Marks) -> Any:
     """Return a copy of a document in which ``x-assumption`` has only what is not confirmed.
 
-    Where all is confirmed ``x-confirmed`` is the date; what was refuted stands in ``x-refuted`` beside it.
+    Where all is confirmed ``x-confirmed`` is the date; what was refuted stands in ``x-refuted``
+    beside it.
     """
     marked = map_parts(node, lambda part: with_marks(part, marks))
     if not isinstance(node, dict) or ASSUMPTION not in node:
@@ -129,5 +143,9 @@ def with_marks(node: Any, marks: Marks) -> Any:
     cited = written if isinstance(written, list) else [written]
     left = [number for number in cited if number not in marks.confirmed]
     refuted = [number for number in cited if number in marks.refuted]
-    shown = {ASSUMPTION: left if isinstance(written, list) else left[0]} if left else {CONFIRMED: marks.date}
+    shown = (
+        {ASSUMPTION: left if isinstance(written, list) else left[0]}
+        if left
+        else {CONFIRMED: marks.date}
+    )
     return marked | shown | ({REFUTED: refuted} if refuted else {})

@@ -1,7 +1,7 @@
-"""Makes of a document as it is written the ones that are served: what every reader and generator of OpenAPI can use.
+"""Makes the served documents from a written one: only what every OpenAPI reader can use.
 
-OpenAPI 3.0 is strict: null and bounds as every reader understands them. In 3.1 schemas are JSON Schema, and webhooks have
-a key of their own.
+OpenAPI 3.0 is strict: null and bounds as every reader understands them. In 3.1 schemas are JSON
+Schema, and webhooks have a key of their own.
 """
 
 from __future__ import annotations
@@ -12,7 +12,16 @@ from collections.abc import Callable, Iterable
 
 from emulator.document.event_schemas import camel
 from emulator.document.iso_codes import countries, currencies
-from emulator.document.tree import SCHEMA_LISTS, WEBHOOKS, Document, Schema, map_schemas, operations, resolve, without
+from emulator.document.tree import (
+    SCHEMA_LISTS,
+    WEBHOOKS,
+    Document,
+    Schema,
+    map_schemas,
+    operations,
+    resolve,
+    without,
+)
 
 # -- for every reader
 
@@ -33,14 +42,15 @@ def published(document: Document) -> Document:
 
 
 def _default(schema: Schema) -> Schema:
-    """Leave the default of a field that is an object to the schema it refers to: openapi-python-client rejects such a field."""
+    """Leave a field's object default to its schema: openapi-python-client rejects such a field."""
     is_field = isinstance(schema.get("default"), dict) and "allOf" in schema
     return without(schema, "default") if is_field else schema
 
 
 def _shown_instant(schema: Schema) -> Schema:
-    """Leave out the pattern of an instant that is shown: the PHP client holds the object that it made of the text
-    against it. One that is taken has a format of our own, since a ``date-time`` has an offset (B-17).
+    """Leave out the pattern of an instant that is shown: the PHP client holds the object that it
+    made of the text against it. One that is taken has a format of our own, since a ``date-time``
+    has an offset (B-17).
     """
     return without(schema, "pattern") if schema.get("format") == "date-time" else schema
 
@@ -57,15 +67,21 @@ def _mark(document: Document) -> None:
 
 
 def _add_any_event(document: Document) -> None:
-    """Add a schema for any event, ids for the webhooks, and the callback of createWebhook, in place."""
+    """Add in place: a schema for any event, ids for webhooks, the callback of createWebhook."""
     hooks, components = document[WEBHOOKS], document["components"]
     for type, item in hooks.items():
         item["post"] = {"operationId": "on" + camel(type.replace(".", "_"))} | item["post"]
-    refs = {type: item["post"]["requestBody"]["content"]["application/json"]["schema"] for type, item in hooks.items()}
+    refs = {
+        type: item["post"]["requestBody"]["content"]["application/json"]["schema"]
+        for type, item in hooks.items()
+    }
     any_event = {
         "description": "Any event, as it is delivered; `type` says which.",
         "oneOf": list(refs.values()),
-        "discriminator": {"propertyName": "type", "mapping": {type: ref["$ref"] for type, ref in refs.items()}},
+        "discriminator": {
+            "propertyName": "type",
+            "mapping": {type: ref["$ref"] for type, ref in refs.items()},
+        },
     }
     components["schemas"] = dict(sorted((components["schemas"] | {ANY_EVENT: any_event}).items()))
     model = next(iter(hooks.values()))["post"]
@@ -78,7 +94,9 @@ def _add_any_event(document: Document) -> None:
         "responses": model["responses"] | {"4XX": {"description": "The delivery failed."}},
     }
     receive.pop("x-assumption", None)
-    document["paths"]["/webhooks/"]["post"]["callbacks"] = {"event": {"{$request.body#/url}": {"post": receive}}}
+    document["paths"]["/webhooks/"]["post"]["callbacks"] = {
+        "event": {"{$request.body#/url}": {"post": receive}}
+    }
 
 
 # -- formats of our own, and of emails and URLs, in keywords that every validator knows
@@ -87,13 +105,19 @@ def _add_any_event(document: Document) -> None:
 _LABEL = "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 _OCTET = "(25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])"
 _HOST = r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])"
-_PORT = "(:([0-9][0-9]?[0-9]?[0-9]?|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?"
-_LOOPBACK = rf"(([A-Za-z0-9_-]+\.)*[Ll][Oo][Cc][Aa][Ll][Hh][Oo][Ss][Tt]|127(\.{_OCTET}){{3}}|\[[0:]*:0*1\])"
+_PORT = (
+    "(:([0-9][0-9]?[0-9]?[0-9]?|[1-5][0-9]{4}|6[0-4][0-9]{3}"
+    "|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?"
+)
+_LOOPBACK = (
+    rf"(([A-Za-z0-9_-]+\.)*[Ll][Oo][Cc][Aa][Ll][Hh][Oo][Ss][Tt]|127(\.{_OCTET}){{3}}|\[[0:]*:0*1\])"
+)
 _AFTER_HOST = rf"{_PORT}([/?#][^\s\x00-\x1f\x7f]*)?$"
 _AFTER_SCHEME = f"://{_HOST}{_AFTER_HOST}"
 """A host in ASCII without user information, as a Content-Security-Policy can name it.
 
-Generated Go clients validate errors by it: Go knows ``\\x00`` but no ``\\u0000``, and their validator parts a rule at commas.
+Generated Go clients validate errors by it: Go knows ``\\x00`` but no ``\\u0000``, and their
+validator parts a rule at commas.
 """
 
 _DAY = "[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
@@ -114,7 +138,7 @@ LIMITS: dict[str, Schema] = {
     "page-url": {"pattern": f"^(https://{_HOST}|http://{_LOOPBACK}){_AFTER_HOST}"},
     "app-url": {"pattern": f"^[a-z][a-z0-9+.-]*{_AFTER_SCHEME}"},
 }
-"""What a format asks for. An ``app-url`` may have ``{CHECKOUT_SESSION_ID}`` in it, which a ``uri`` may not."""
+"""The rules of formats. An ``app-url`` may have ``{CHECKOUT_SESSION_ID}`` in it, a ``uri`` not."""
 
 
 CODES: dict[str, Callable[[], Iterable[str]]] = {"country": countries, "currency": currencies}
@@ -131,8 +155,10 @@ def limited(schema: Schema) -> Schema:
 # -- OpenAPI 3.1
 
 
-ANNOTATIONS = frozenset({"title", "description", "default", "example", "deprecated", "readOnly", "writeOnly"})
-"""Keywords that describe a schema and validate nothing; they stay outside when null becomes one of two alternatives."""
+ANNOTATIONS = frozenset(
+    {"title", "description", "default", "example", "deprecated", "readOnly", "writeOnly"}
+)
+"""Keywords that validate nothing; they stay outside when null becomes one of two alternatives."""
 
 EXCLUSIVE = {"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}
 """The flags of exclusive bounds, each with the bound that it is about."""
@@ -161,11 +187,15 @@ def _schema(schema: Schema) -> Schema:
 
 
 def _nullable(schema: Schema) -> Schema:
-    """Make null a type, or an alternative to the rest: ``nullable`` allows it whatever else the schema says."""
+    """Make null a type or an alternative: ``nullable`` allows null whatever the schema says."""
     rest = without(schema, "nullable")
     if not schema.get("nullable"):
         return rest
-    return _alternative(rest) if any(key in rest for key in (*SCHEMA_LISTS, "not")) else _with_null(rest)
+    return (
+        _alternative(rest)
+        if any(key in rest for key in (*SCHEMA_LISTS, "not"))
+        else _with_null(rest)
+    )
 
 
 def _with_null(schema: Schema) -> Schema:
@@ -186,12 +216,14 @@ def _alternative(schema: Schema) -> Schema:
 
 def _parted(schema: Schema) -> tuple[Schema, Schema]:
     """Return the part of a schema that describes and the part that validates."""
-    about = {key: value for key, value in schema.items() if key in ANNOTATIONS or key.startswith("x-")}
+    about = {
+        key: value for key, value in schema.items() if key in ANNOTATIONS or key.startswith("x-")
+    }
     return about, without(schema, "nullable", *about)
 
 
 def _choices(rule: Schema) -> list[Schema]:
-    """Return the alternatives beside null. ``allOf`` around one reference is only there for the ``nullable`` of 3.0."""
+    """Return the alternatives beside null; ``allOf`` of one reference serves only ``nullable``."""
     match rule:
         case {"anyOf": choices, **others} if not others:
             return list(choices)
@@ -201,7 +233,7 @@ def _choices(rule: Schema) -> list[Schema]:
 
 
 def _bounds(schema: Schema) -> Schema:
-    """Make an exclusive bound a number of its own, as 3.1 has it, not a flag on the inclusive one."""
+    """Make an exclusive bound a number of its own, as in 3.1, not a flag on the inclusive bound."""
     changed = without(schema, *EXCLUSIVE)
     for exclusive, bound in EXCLUSIVE.items():
         if schema.get(exclusive) and bound in changed:
@@ -218,14 +250,19 @@ def _binary(schema: Schema) -> Schema:
 
 def _keys(schema: Schema) -> Schema:
     """Write limits on the keys of a free object, an extension in 3.0, as ``propertyNames``."""
-    names = {key.removeprefix("x-key-"): value for key, value in schema.items() if key.startswith("x-key-")}
+    names = {
+        key.removeprefix("x-key-"): value
+        for key, value in schema.items()
+        if key.startswith("x-key-")
+    }
     rest = {key: value for key, value in schema.items() if not key.startswith("x-key-")}
     return rest | {"propertyNames": names} if names else rest
 
 
 def _example(schema: Schema) -> Schema:
     return {
-        "examples" if key == "example" else key: [value] if key == "example" else value for key, value in schema.items()
+        "examples" if key == "example" else key: [value] if key == "example" else value
+        for key, value in schema.items()
     }
 
 
@@ -237,7 +274,7 @@ NULL: Schema = {"type": "object", "nullable": True, "enum": [None]}
 
 
 def to_openapi_3_0(document: Document) -> Document:
-    """Return the document with every null and every exclusive bound in a form that a strict reader allows."""
+    """Return the document with nulls and exclusive bounds in a form that strict readers allow."""
 
     def change(schema: Schema) -> Schema:
         if target := _nullable_target(document, schema):
@@ -251,32 +288,34 @@ def to_openapi_3_0(document: Document) -> Document:
 
 
 def _without_written_out(document: Document, referred: set[str]) -> Document:
-    """Return the document without schemas that were referred to, and now only stand in the places of their references."""
+    """Return the document without the schemas that now only stand in place of references."""
     components = document["components"]
     while gone := (referred & components["schemas"].keys()) - _referred(document):
-        schemas = {name: schema for name, schema in components["schemas"].items() if name not in gone}
+        schemas = {
+            name: schema for name, schema in components["schemas"].items() if name not in gone
+        }
         components = components | {"schemas": schemas}
         document = document | {"components": components}
     return document
 
 
 def _referred(document: Document) -> set[str]:
-    """Return the names of the schemas that references, and the mappings of discriminators, lead to."""
+    """Return the names of the schemas that references and discriminators' mappings lead to."""
     return set(re.findall(r'"#/components/schemas/(\w+)"', json.dumps(document)))
 
 
 def _strict_bounds(schema: Schema) -> Schema:
-    """Return an exclusive bound by ``not``: Redocly's Respect reads the flag of 3.0 as the number that it is in 3.1."""
+    """Return an exclusive bound by ``not``: Redocly's Respect reads the flag of 3.0 as a number."""
     excluded = [schema[bound] for exclusive, bound in EXCLUSIVE.items() if schema.get(exclusive)]
     rest = without(schema, *EXCLUSIVE)
     return rest | {"not": {"enum": excluded}} if excluded else rest
 
 
 def _nullable_target(document: Document, schema: Schema) -> Schema | None:
-    """Return the schema that null stands beside a reference to, which is written in the place of the reference.
+    """Return the schema to write in place of a reference that null stands beside.
 
-    Beside a reference strict readers allow no null, and of two alternatives, of which one is null, orval and
-    datamodel-code-generator make code that does not compile or rejects null.
+    Beside a reference strict readers allow no null, and of two alternatives, of which one is null,
+    orval and datamodel-code-generator make code that does not compile or rejects null.
     """
     match schema:
         case {"nullable": True, "allOf": [{"$ref": _} as lone]}:

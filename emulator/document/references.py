@@ -1,9 +1,10 @@
 """Requests that refer to earlier answers, as data: ``POST /payment-intents/{intent.id}/confirm/``.
 
-A reference is the name of an answer and the path to a value in it, in braces: ``{customer.id}``, ``{methods.data.0.id}``.
-A name alone stands for what is no answer, such as ``{currency}``. Whoever plays the requests gives :func:`filled` a
-function that looks a reference up: in what was answered so far, or by making first what has not been made. The recipes of
-errors, the probes, the objects of ``compare document`` and of triggers are written so, and what tests send.
+A reference is the name of an answer and the path to a value in it, in braces: ``{customer.id}``,
+``{methods.data.0.id}``. A name alone stands for what is no answer, such as ``{currency}``. Whoever
+plays the requests gives :func:`filled` a function that looks a reference up: in what was answered
+so far, or by making first what has not been made. The recipes of errors, the probes, the objects of
+``compare document`` and of triggers are written so, and what tests send.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ LookUp = Callable[[str], Any]
 """Returns the value of a reference, by its dotted path."""
 
 Computed = Mapping[str, Callable[[Any, LookUp], Any]]
-"""Values that are computed: an object with this one key has the value that the function makes of what stands below it."""
+"""Functions by key: an object with this one key has the value that the function computes."""
 
 _REFERENCE = re.compile(r"\{([a-z_][\w -]*(?:\.[\w-]+)*)\}")
 
 
 def filled(value: Any, look_up: LookUp, computed: Computed = MappingProxyType({})) -> Any:
-    """Return a JSON value with its references replaced; a text that is one reference becomes the value itself."""
+    """Return a JSON value with references replaced; a lone reference becomes the value itself."""
     if isinstance(value, dict) and len(value) == 1 and (word := next(iter(value))) in computed:
         return computed[word](value[word], look_up)
     if not isinstance(value, str):

@@ -1,4 +1,4 @@
-"""Parts of an OpenAPI document: JSON pointers and references, every schema, and the conditions between fields.
+"""Parts of an OpenAPI document: pointers, references, every schema, conditions between fields.
 
 Conditions are in the keywords that each version of OpenAPI has for them.
 """
@@ -18,13 +18,17 @@ Pointer = tuple[str, ...]
 
 
 class DocumentError(Exception):
-    """A mistake in the files of a document; the message names the file and, where there is one, the reference."""
+    """A mistake in a document's files; the message names the file and, if any, the reference."""
 
 
 def pointer_of(reference: str) -> Pointer:
-    """Return the steps of a reference within one document: ``#/paths/~1reset`` is ``("paths", "/reset")``."""
+    """Return a reference's steps: ``("paths", "/reset")`` for ``#/paths/~1reset``."""
     path = reference.partition("#")[2].removeprefix("/")
-    return tuple(step.replace("~1", "/").replace("~0", "~") for step in path.split("/")) if path else ()
+    return (
+        tuple(step.replace("~1", "/").replace("~0", "~") for step in path.split("/"))
+        if path
+        else ()
+    )
 
 
 def fragment(pointer: Pointer) -> str:
@@ -32,7 +36,7 @@ def fragment(pointer: Pointer) -> str:
 
 
 def at(node: Any, pointer: Pointer) -> Any:
-    """Return the value at a pointer. Raises ``LookupError``, ``TypeError`` or ``ValueError`` if nothing is there."""
+    """Return the value at a pointer; if none, ``LookupError``, ``TypeError`` or ``ValueError``."""
     for step in pointer:
         node = node[int(step)] if isinstance(node, list) else node[step]
     return node
@@ -55,15 +59,19 @@ def without(node: Node, *keys: str) -> Node:
 
 
 def map_parts(node: Any, change: Callable[[Any], Any]) -> Any:
-    """Return an object or a list with each of its parts replaced by what ``change`` makes of it; any other value itself."""
+    """Return an object or list with ``change`` applied to each part; any other value unchanged."""
     if isinstance(node, dict):
         return {name: change(part) for name, part in node.items()}
     return [change(part) for part in node] if isinstance(node, list | tuple) else node
 
 
 def map_texts(value: Any, change: Callable[[str], Any]) -> Any:
-    """Return a JSON value with each text replaced by what ``change`` makes of it; names of fields stay."""
-    return change(value) if isinstance(value, str) else map_parts(value, lambda part: map_texts(part, change))
+    """Return a JSON value with ``change`` applied to each text; names of fields stay."""
+    return (
+        change(value)
+        if isinstance(value, str)
+        else map_parts(value, lambda part: map_texts(part, change))
+    )
 
 
 def resolve(document: Document, node: Any) -> Any:
@@ -81,13 +89,13 @@ def operations(document: Document) -> Iterator[tuple[str, str, Node]]:
 
 
 def inlined(document: Document, node: Any) -> Any:
-    """Return the node with every reference in it replaced by what it leads to. The document has no circles of references."""
+    """Return the node with every reference replaced by its target; there are no circles."""
     found = resolve(document, node) if isinstance(node, dict) else node
     return map_parts(found, lambda part: inlined(document, part))
 
 
 def properties(document: Document, schema: Node) -> dict[str, Node]:
-    """Return the properties that a schema, or that of its items, declares by itself or through what it combines."""
+    """Return the properties that a schema or its items' schema declares or combines."""
     schema = resolve(document, schema)
     if "items" in schema:
         return properties(document, schema["items"])
@@ -99,7 +107,7 @@ def properties(document: Document, schema: Node) -> dict[str, Node]:
 
 
 def with_links(node: Document) -> Document:
-    """Return the node with a link to each assumption that it cites in its description, where readers of the document see it."""
+    """Return the node with a link to each assumption that a description for readers cites."""
     cited, description = node.get("x-assumption"), node.get("description")
     if cited is None or not isinstance(description, str):
         return node
@@ -117,8 +125,14 @@ SchemaChange = Callable[[Schema], Schema]
 SCHEMA_LISTS = ("allOf", "anyOf", "oneOf")
 WEBHOOKS = "x-webhooks"
 
-PLACES = {"schema": "schema", "schemas": "by name", "example": "data", "examples": "data", "links": "data"}
-"""Where a document has a schema, schemas by their names, or data of any form, which may only look like a schema."""
+PLACES = {
+    "schema": "schema",
+    "schemas": "by name",
+    "example": "data",
+    "examples": "data",
+    "links": "data",
+}
+"""Where a document has a schema, schemas by name, or data, which may look like a schema."""
 
 PLACES_IN_A_SCHEMA = {
     "items": "schema",
@@ -130,7 +144,7 @@ PLACES_IN_A_SCHEMA = {
 
 
 def map_schemas(document: Document, change: SchemaChange) -> Document:
-    """Return a copy of the document with every schema changed, inner schemas before the one they are part of.
+    """Return a copy of the document with every schema changed, inner schemas first.
 
     References are not passed to ``change``.
     """
@@ -149,7 +163,10 @@ def _mapped(node: Any, place: str, change: SchemaChange) -> Any:
         case "by name", dict():
             return {name: _mapped(part, "schema", change) for name, part in node.items()}
         case "schema", dict() if "$ref" not in node:
-            inner = {key: _mapped(part, PLACES_IN_A_SCHEMA.get(key, "data"), change) for key, part in node.items()}
+            inner = {
+                key: _mapped(part, PLACES_IN_A_SCHEMA.get(key, "data"), change)
+                for key, part in node.items()
+            }
             return change(inner)
         case "elsewhere", list():
             return [_mapped(part, "elsewhere", change) for part in node]
@@ -172,9 +189,10 @@ class Condition(NamedTuple):
 
 
 def with_kinds(document: Document) -> Document:
-    """Return the document with a schema of its own for each kind of object where all conditions ask for one field's value.
+    """Return the document with a schema per kind, for objects whose conditions ask for one field.
 
-    ``oneOf`` these kinds is a union that generators make types of, and that renderers show; conditions are neither.
+    ``oneOf`` these kinds is a union that generators make types of, and that renderers show;
+    conditions are neither.
     """
     components = document.get("components", {})
     schemas: dict[str, Schema] = {}
@@ -184,28 +202,38 @@ def with_kinds(document: Document) -> Document:
 
 
 def _kinds(name: str, schema: Schema) -> dict[str, Schema]:
-    """Return a schema and that of each of its kinds, or nothing where its conditions ask for more than one field's value."""
+    """Return a schema and its kinds' schemas; nothing if its conditions ask for several fields."""
     kinds: dict[str, Schema] = {}
     for condition in _conditions(schema):
         match condition:
-            case ({"properties": asked, **other}, {"required": needed, "not": {"anyOf": excluded}, **more}) if (
-                len(asked) == 1 and not other and not more
-            ):
+            case (
+                {"properties": asked, **other},
+                {"required": needed, "not": {"anyOf": excluded}, **more},
+            ) if len(asked) == 1 and not other and not more:
                 [(field, choice)] = asked.items()
             case _:
                 return {}
         [value] = choice["enum"]
         foreign = {each for part in excluded for each in part["required"]}
-        properties = {each: part for each, part in schema["properties"].items() if each not in foreign}
-        properties[field] = {"description": properties[field]["description"], "type": "string", "enum": [value]}
-        kinds[name + value.title().replace("_", "")] = without(schema, CONDITIONS, REQUIRED_UNLESS) | {
+        properties = {
+            each: part for each, part in schema["properties"].items() if each not in foreign
+        }
+        properties[field] = {
+            "description": properties[field]["description"],
+            "type": "string",
+            "enum": [value],
+        }
+        kinds[name + value.title().replace("_", "")] = without(
+            schema, CONDITIONS, REQUIRED_UNLESS
+        ) | {
             "description": f"The form of `{name}` whose `{field}` is `{value}`.",
             "required": [*schema["required"], *needed],
             "properties": properties,
         }
     if not kinds:
         return {}
-    # No discriminator: openapi-schema-validator fails on a value of it that is a list. One value of an enum tells kinds apart.
+    # No discriminator: openapi-schema-validator fails on a value of it that is a list. One value of
+    # an enum tells kinds apart.
     union = {
         "description": schema["description"],
         "oneOf": [{"$ref": f"#/components/schemas/{each}"} for each in kinds],
@@ -216,11 +244,15 @@ def _kinds(name: str, schema: Schema) -> dict[str, Schema]:
 def forbid(schema: Schema) -> Schema:
     """Write conditions within ``not``, as OpenAPI 3.0 can say them."""
     broken = [_given(schema, _broken(each)) for each in _conditions(schema)]
-    return without(schema, CONDITIONS, REQUIRED_UNLESS) | {"not": {"anyOf": broken}} if broken else schema
+    return (
+        without(schema, CONDITIONS, REQUIRED_UNLESS) | {"not": {"anyOf": broken}}
+        if broken
+        else schema
+    )
 
 
 def _broken(condition: Condition) -> Schema:
-    """Return the schema of an object that breaks a condition, without a ``not`` within a ``not`` where there is a way."""
+    """Return the schema of an object that breaks a condition, nesting no ``not`` if possible."""
     match condition:
         case {"not": exception}, then:
             return {"not": {"anyOf": [exception, then]}}
@@ -233,40 +265,51 @@ def _broken(condition: Condition) -> Schema:
 
 
 def depend(schema: Schema) -> Schema:
-    """Write conditions as OpenAPI 3.1 can say them: of one field's presence as ``dependentSchemas``, others as ``if``.
+    """Write conditions for OpenAPI 3.1: ``dependentSchemas`` for one field's presence, else ``if``.
 
-    Each ``if`` of a chain excludes the others. ``allOf`` would need no chain, but generators make types of it.
+    Each ``if`` of a chain excludes the others. ``allOf`` would need no chain, but generators make
+    types of it.
     """
     dependent: Schema = {}
     chain: Schema = {}
     for when, condition in reversed(_conditions(schema)):
         then = _given(schema, condition)
-        if "properties" in then:  # open explicitly: Redocly closes a schema with properties when it checks examples
+        if (
+            "properties" in then
+        ):  # open explicitly: Redocly closes a schema with properties when it checks examples
             then["additionalProperties"] = True
         match when:
             case {"required": [name], **others} if not others:
                 given = {"if": {"properties": {name: _not_null(schema, name)}}, "then": then}
                 dependent = {name: given if _is_nullable(schema, name) else then} | dependent
             case _:
-                chain = {"if": _given(schema, when), "then": then} | ({"else": chain} if chain else {})
-    return without(schema, CONDITIONS, REQUIRED_UNLESS) | ({"dependentSchemas": dependent} if dependent else {}) | chain
+                chain = {"if": _given(schema, when), "then": then} | (
+                    {"else": chain} if chain else {}
+                )
+    return (
+        without(schema, CONDITIONS, REQUIRED_UNLESS)
+        | ({"dependentSchemas": dependent} if dependent else {})
+        | chain
+    )
 
 
 def _given(schema: Schema, condition: Any) -> Any:
-    """Return a condition on the fields of an object in which a field that is null does not count as given."""
+    """Return a condition on an object's fields in which a null field does not count as given."""
     own = map_parts(condition, lambda part: _given(schema, part))
     if not isinstance(condition, dict):
         return own
     own.pop("properties", None)
     other_than_null = {
-        name: _not_null(schema, name) for name in condition.get("required", ()) if _is_nullable(schema, name)
+        name: _not_null(schema, name)
+        for name in condition.get("required", ())
+        if _is_nullable(schema, name)
     }
     properties = other_than_null | condition.get("properties", {})
     return own | ({"properties": properties} if properties else {})
 
 
 def _not_null(schema: Schema, name: str) -> Schema:
-    """Return the schema of any value but null: its type, as openapi-generator for Python makes no model of a ``not`` there."""
+    """Return any value but null by its type: openapi-generator makes no model of a ``not``."""
     field: Schema = schema["properties"][name]
     return {"type": field["type"]} if "type" in field else {"not": {"enum": [None]}}
 
@@ -277,10 +320,15 @@ def _is_nullable(schema: Schema, name: str) -> bool:
 
 def _conditions(schema: Schema) -> list[Condition]:
     found: list[Condition] = []
-    unless = [Condition({"not": but}, {"required": [name]}) for name, but in schema.get(REQUIRED_UNLESS, {}).items()]
+    unless = [
+        Condition({"not": but}, {"required": [name]})
+        for name, but in schema.get(REQUIRED_UNLESS, {}).items()
+    ]
     written = [Condition(each["if"], each["then"]) for each in schema.get(CONDITIONS, ())]
     for condition in (_positive(each) for each in (*unless, *written)):
-        same = next((number for number, each in enumerate(found) if each.when == condition.when), None)
+        same = next(
+            (number for number, each in enumerate(found) if each.when == condition.when), None
+        )
         if same is None:
             found.append(condition)
         else:
@@ -289,12 +337,14 @@ def _conditions(schema: Schema) -> list[Condition]:
 
 
 def _positive(condition: Condition) -> Condition:
-    """Return the condition without a double negation: "unless its type is no ``custom``" is "if its type is ``custom``"."""
+    """Return the condition without a double negation: "if custom" for "unless not custom"."""
     match condition.when:
         case {"not": {"properties": properties, **others}} if not others and len(properties) == 1:
             [(name, excluded)] = properties.items()
             if excluded.keys() == {"not"}:
-                return Condition({"required": [name], "properties": {name: excluded["not"]}}, condition.then)
+                return Condition(
+                    {"required": [name], "properties": {name: excluded["not"]}}, condition.then
+                )
     return condition
 
 
@@ -302,4 +352,6 @@ def _both(one: Schema, other: Schema) -> Schema:
     """Return two schemas, each of ``required`` and ``properties`` at most, as one."""
     required = list(dict.fromkeys([*one.get("required", ()), *other.get("required", ())]))
     properties: dict[str, Any] = one.get("properties", {}) | other.get("properties", {})
-    return ({"required": required} if required else {}) | ({"properties": properties} if properties else {})
+    return ({"required": required} if required else {}) | (
+        {"properties": properties} if properties else {}
+    )

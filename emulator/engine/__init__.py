@@ -1,1 +1,1 @@
-"""The engine: worlds at work, with their clocks, their journals and what they send to the outside."""
+"""The engine: worlds at work, with their clocks, journals and deliveries to the outside."""

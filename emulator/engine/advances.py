@@ -1,4 +1,4 @@
-"""The advances of a world's clock: where each leads, how far it has come, and what happened on the way (B-92)."""
+"""The advances of a world's clock: destination, progress, and events on the way (B-92)."""
 
 from __future__ import annotations
 
@@ -46,10 +46,11 @@ TargetResolver = Callable[[], Target]
 class Advance:
     """One advance of the clock.
 
-    The resolver is called here and once more when the advance begins. Here, because a target that is impossible must
-    be an error of the request, and because the API shows the target of an advance that still waits. Then, because the
-    advances before it move the clock from which "a day later" or "the next job" is counted. For the same reason its
-    result starts over: an advance that waits has not come from anywhere yet.
+    The resolver is called here and once more when the advance begins. Here, because a target that
+    is impossible must be an error of the request, and because the API shows the target of an
+    advance that still waits. Then, because the advances before it move the clock from which "a day
+    later" or "the next job" is counted. For the same reason its result starts over: an advance that
+    waits has not come from anywhere yet.
     """
 
     task: asyncio.Task[None]
@@ -75,7 +76,7 @@ class Advance:
 
     @property
     def progress(self) -> float:
-        """The share of the way that is done, 0 to 1; a completed advance, also one that ended early, is at 1."""
+        """The share of the way done, 0 to 1; an advance that is over, even early, is at 1."""
         if self.status == COMPLETED:
             return 1.0
         start, here, to = map(calendar.parse, (self.result.start, self.result.now, self.target.to))
@@ -86,7 +87,7 @@ class Advance:
 
 
 class Advances:
-    """The advances of one world. They wait for each other; between two jobs of one, requests are served."""
+    """The advances of one world, one after another; requests are served between two jobs."""
 
     def __init__(self, runner: UnitRunner, outbox: Outbox) -> None:
         self._runner = runner
@@ -98,9 +99,11 @@ class Advances:
         self._settling = 0
 
     def begin(self, resolver: TargetResolver) -> Advance:
-        """Start an advance that can be asked about. Raises what the resolver does, and 429 if too many are under way."""
+        """Start an observable advance. Raises the resolver's errors, and 429 if too many run."""
         if len(self._by_id) >= MAX_ADVANCES:
-            ended = next((id for id, advance in self._by_id.items() if advance.status != UNDER_WAY), None)
+            ended = next(
+                (id for id, advance in self._by_id.items() if advance.status != UNDER_WAY), None
+            )
             if ended is None:
                 message = f"{MAX_ADVANCES} advances are under way already."
                 raise ApiError("TOO_MANY_REQUESTS", retry_after=1, message=message)
@@ -110,7 +113,7 @@ class Advances:
         return advance
 
     async def run(self, resolver: TargetResolver) -> AdvanceResult:
-        """Advance to the end and return what happened, also if the advance was stopped. Raises what ended it.
+        """Advance to the end or until stopped and return the counts; raise the error that ended it.
 
         Raises 409 if this is asked while a delivery is handled that another advance waits for.
         """
@@ -127,7 +130,8 @@ class Advances:
     async def settle(self) -> None:
         """Wait until everything caused so far has its outcome: what is due now, and deliveries.
 
-        It does not wait while a delivery is handled that is waited for already, as both would wait for each other.
+        It does not wait while a delivery is handled that is waited for already, as both would wait
+        for each other.
         """
         if self._is_waiting and await self._outbox.unanswered():
             return
@@ -139,7 +143,7 @@ class Advances:
             self._settling -= 1
 
     async def require_answered(self, webhook: str | None = None) -> None:
-        """Raise 409 if something waits for a delivery, to one endpoint or to any, that is still being handled."""
+        """Raise 409 if something waits for an unfinished delivery to one endpoint or to any."""
         if self._is_waiting and (delivery := await self._outbox.unanswered(webhook)):
             raise ApiError("DELIVERY_UNDER_WAY", delivery=delivery)
 
@@ -152,7 +156,7 @@ class Advances:
         return self.is_under_way or self._settling > 0
 
     def find(self, id: str) -> Advance:
-        """Return an advance that was begun; 404 ``NOT_FOUND`` if there is none of this id, or none any more."""
+        """Return an advance that was begun; 404 ``NOT_FOUND`` if none of this id is kept."""
         if id not in self._by_id:
             raise ApiError("NOT_FOUND", message=f"There is no advance {id[:60]!r}.")
         return self._by_id[id]
@@ -187,8 +191,8 @@ class Advances:
     async def _run(self, advance: Advance) -> None:
         runner = self._runner
         async with self._queue:
-            # Attempts under way before this advance are not its own; counting them would make its result a matter of
-            # how quick receivers are.
+            # Attempts under way before this advance are not its own; counting them would make its
+            # result a matter of how quick receivers are.
             await self._outbox.settled()
             advance.result = runner.result = AdvanceResult(runner.now())
             try:
@@ -207,7 +211,8 @@ class Advances:
         while True:
             # The outcome of an attempt decides on a retry, which may be due before any other job.
             await self._outbox.settled()
-            # Only now: while deliveries were waited for, requests may have run jobs and triggered events.
+            # Only now: while deliveries were waited for, requests may have run jobs and triggered
+            # events.
             if advance.target.until(advance.result):
                 return
             job = runner.world.jobs.next()

@@ -1,41 +1,49 @@
-"""What runs when a world's clock moves: due jobs, one unit of work each, with other worlds and requests in between.
+"""A moving clock's work: due jobs, one unit of work each, between other worlds and requests.
 
 How time passes
 ===============
 
-**Real time.** A running clock counts the time that passes, by a clock that no step of the system's clock moves and that
-counts the sleep of the machine, where the system has one (:class:`~emulator.engine.real_time.RealTime`). The system's
-clock is asked once, when the server starts: all worlds of a server share that real time, so that one that was closed and
-opened again is where it would be had it stayed open. After a restart a stored world has gone on by the difference of the
-two servers' real times, or stands where it was if that is negative. So a system's clock that was wrong does no harm to
-what runs, and what it is set to counts from the next start. Time that a test sets in this process is the exception:
-while it is set, it is the real time, and its moves move running clocks ahead.
+**Real time.** A running clock counts the time that passes, by a clock that no step of the system's
+clock moves and that counts the sleep of the machine, where the system has one
+(:class:`~emulator.engine.real_time.RealTime`). The system's clock is asked once, when the server
+starts: all worlds of a server share that real time, so that one that was closed and opened again is
+where it would be had it stayed open. After a restart a stored world has gone on by the difference
+of the two servers' real times, or stands where it was if that is negative. So a system's clock that
+was wrong does no harm to what runs, and what it is set to counts from the next start. Time that a
+test sets in this process is the exception: while it is set, it is the real time, and its moves move
+running clocks ahead.
 
-**One loop.** A world has one list of planned jobs, in the order of their instants. To move its clock is to take the
-first job that is due, set the world to that instant, run the job as a unit of work, and look again: the job may have
-planned another for the same instant. Nothing else makes anything happen later. The loop is in three places that
-differ in who asks for it: before each request (:meth:`UnitRunner.run_due`), behind a running clock
-(:class:`Scheduler`), and in an advance (:meth:`Advances.run`).
+**One loop.** A world has one list of planned jobs, in the order of their instants. To move its
+clock is to take the first job that is due, set the world to that instant, run the job as a unit of
+work, and look again: the job may have planned another for the same instant. Nothing else makes
+anything happen later. The loop is in three places that differ in who asks for it: before each
+request (:meth:`UnitRunner.run_due`), behind a running clock (:class:`Scheduler`), and in an advance
+(:meth:`Advances.run`).
 
-**One unit of work.** A world that is served is a :class:`UnitRunner`, the one way to change it. Commands of requests and jobs
-alike are committed as a whole or undone as a whole, stored, and only then shown to anybody: journal, webhooks, stream. A
-job that raises is undone, filed as a ``FailedJob``, and the clock goes on.
+**One unit of work.** A world that is served is a :class:`UnitRunner`, the one way to change it.
+Commands of requests and jobs alike are committed as a whole or undone as a whole, stored, and only
+then shown to anybody: journal, webhooks, stream. A job that raises is undone, filed as a
+``FailedJob``, and the clock goes on.
 
-**What is due.** All jobs up to the instant that the clock shows. A world that has not done them yet *lags*: its present
-instant is then that of its next job, never a later one, so that no request sees a renewal as missing that is due.
+**What is due.** All jobs up to the instant that the clock shows. A world that has not done them yet
+*lags*: its present instant is then that of its next job, never a later one, so that no request sees
+a renewal as missing that is due.
 
-**Which world is next.** The :class:`Scheduler` knows of each world when its next job is due (in real time) and looks at no
-other. Worlds that lag are worked off in rotation, a slice of a few milliseconds each. A request waits for the backlog of
-its own world for a second at most; then it is served at the instant reached.
+**Which world is next.** The :class:`Scheduler` knows of each world when its next job is due (in
+real time) and looks at no other. Worlds that lag are worked off in rotation, a slice of a few
+milliseconds each. A request waits for the backlog of its own world for a second at most; then it is
+served at the instant reached.
 
-**Who gets to run in between.** Everything is on one event loop. After each :class:`TimeSlice` the loop makes some rounds
-for others: requests of other worlds, deliveries, timers. All long work shares one lock for these pauses, so that two
-advances at once leave others as much room as one does.
+**Who gets to run in between.** Everything is on one event loop. After each :class:`TimeSlice` the
+loop makes some rounds for others: requests of other worlds, deliveries, timers. All long work
+shares one lock for these pauses, so that two advances at once leave others as much room as one
+does.
 
-**What is waited for.** An advance waits, before each job, until every webhook and email caused so far has its outcome:
-the answer to a delivery decides whether a retry is planned, perhaps before any other job. So the same story gives the
-same result however quick its receivers are. A receiver that asks for an advance while one waits for its answer would wait
-for ever; it gets a 409 instead (:meth:`Advances.require_answered`).
+**What is waited for.** An advance waits, before each job, until every webhook and email caused so
+far has its outcome: the answer to a delivery decides whether a retry is planned, perhaps before any
+other job. So the same story gives the same result however quick its receivers are. A receiver that
+asks for an advance while one waits for its answer would wait for ever; it gets a 409 instead
+(:meth:`Advances.require_answered`).
 """
 
 from __future__ import annotations
@@ -69,7 +77,7 @@ logger = logging.getLogger("emulator")
 
 T = TypeVar("T")
 
-# -- the clock of one world: running with real time (at a rate, with an offset) or frozen; it never goes back (B-91)
+# -- the clock of a world: frozen, or running at a rate, with an offset; it never goes back (B-91)
 
 ClockMode = Literal["running", "frozen"]
 
@@ -81,9 +89,10 @@ CLOCK_STARTS = "must be running, frozen, or frozen@ and an instant such as 2026-
 
 
 class ClockState(msgspec.Struct, frozen=True, kw_only=True):
-    """What a clock shows. ``rate`` is seconds of the world for each real second; ``pending`` counts planned jobs.
+    """A clock's display. ``rate`` is world seconds for each real second; ``pending``, planned jobs.
 
-    ``lag`` is how many seconds the world is behind its clock, because jobs that are due are not done yet.
+    ``lag`` is how many seconds the world is behind its clock, because jobs that are due are not
+    done yet.
     """
 
     now: Timestamp
@@ -119,9 +128,10 @@ def parse_start(text: str) -> tuple[ClockMode, Timestamp | None]:
 class Clock:
     """What time it is in one world.
 
-    A running clock is computed from where it was last set and the real time since then, never from its last reading,
-    so no rounding adds up. If real time goes back, as it may when a test sets it, the clock stands still until real
-    time has caught up. All clocks of a server share its ``real_time``.
+    A running clock is computed from where it was last set and the real time since then, never from
+    its last reading, so no rounding adds up. If real time goes back, as it may when a test sets it,
+    the clock stands still until real time has caught up. All clocks of a server share its
+    ``real_time``.
     """
 
     def __init__(
@@ -142,18 +152,23 @@ class Clock:
         return self._position
 
     def reached(self, world: World) -> Timestamp:
-        """Return the instant that a world has reached: this clock's, or that of the first job that is due and not done."""
+        """Return a world's instant: the clock's, or that of the first job due and not done."""
         now, job = self.now(), world.jobs.next()
         return now if job is None else min(now, job.due)
 
     def wall_at(self, instant: Timestamp) -> float | None:
-        """Return when a running clock will show an instant (as :meth:`wall`); None for a frozen one and past the end."""
+        """Return when a running clock will show an instant (as :meth:`wall`); None for a frozen one
+        and past the end.
+        """
         if self.mode == FROZEN or instant > calendar.END:
             return None
         return self._since + calendar.seconds_between(self._anchor, instant) / self.rate
 
     def read(self, world: World) -> ClockState:
-        now, job = self.now(), world.jobs.next()  # one reading: a fast clock has gone on by the second
+        now, job = (
+            self.now(),
+            world.jobs.next(),
+        )  # one reading: a fast clock has gone on by the second
         position = now if job is None else min(now, job.due)
         return ClockState(
             now=position,
@@ -165,10 +180,15 @@ class Clock:
         )
 
     def header(self, world: World, *, goes_on: bool = True) -> WorldHeader:
-        """Return what is stored of this clock and its world: it ``goes_on`` while the world is not loaded, or stands."""
+        """Return the stored state of clock and world; it ``goes_on`` or stands while unloaded."""
         counters, since = world.counters.copy(), self.wall() if goes_on else None
         return WorldHeader(
-            now=self.now(), mode=self.mode, rate=self.rate, counters=counters, since=since, seed=world.seed
+            now=self.now(),
+            mode=self.mode,
+            rate=self.rate,
+            counters=counters,
+            since=since,
+            seed=world.seed,
         )
 
     def set(self, to: Timestamp) -> None:
@@ -186,14 +206,19 @@ class Clock:
         """Return the real time (Unix time, seconds)."""
         return self._real_time.now()
 
-    def another(self, at: Timestamp, mode: ClockMode | None = None, rate: float | None = None) -> Self:
-        """Return a clock of the same class at any instant, also a past one, with the mode and rate of this one by default."""
-        return type(self)(mode or self.mode, at, self.rate if rate is None else rate, self._real_time)
+    def another(
+        self, at: Timestamp, mode: ClockMode | None = None, rate: float | None = None
+    ) -> Self:
+        """Return a clock of this class at any instant, by default with this mode and rate."""
+        return type(self)(
+            mode or self.mode, at, self.rate if rate is None else rate, self._real_time
+        )
 
     def resume_from(self, instant: Timestamp, since: float | None) -> None:
-        """Go on as if this clock had shown an instant when real time was ``since`` (Unix time, seconds).
+        """Go on as if this clock had shown an instant at ``since`` (Unix time, seconds).
 
-        If that is still to come, since the system's clock was set back before this server started, go on from now.
+        If that is still to come, since the system's clock was set back before this server started,
+        go on from now.
         """
         self._run_from(instant, since)
 
@@ -216,17 +241,17 @@ SLICE_SECONDS = 0.004
 """Seconds (real time) of work after which other tasks may run."""
 
 LOOPS_PER_PAUSE = 6
-"""Rounds of the event loop in a pause: a request takes as many, from its connection to its answer."""
+"""Rounds of the event loop in a pause: a request takes as many, from connection to response."""
 
 
 class TimeSlice:
     """Some milliseconds of work, after which other tasks run.
 
-    It is measured by ``perf_counter``, which is bound when this module is imported: a test that freezes the time of its
-    process later does not reach it, and other tasks still run.
+    It is measured by ``perf_counter``, which is bound when this module is imported: a test that
+    freezes the time of its process later does not reach it, and other tasks still run.
 
-    Tasks that share ``pauses`` pause one after the other, so that between any two of their slices other tasks get a
-    whole pause, however many of them work at the same time.
+    Tasks that share ``pauses`` pause one after the other, so that between any two of their slices
+    other tasks get a whole pause, however many of them work at the same time.
     """
 
     _elapsed = staticmethod(time.perf_counter)
@@ -240,7 +265,7 @@ class TimeSlice:
         return self._elapsed() - self._since > SLICE_SECONDS
 
     async def pause_if_over(self) -> None:
-        """Call it after each step. Lets other tasks run if the slice is over; then the next slice begins."""
+        """Call after each step: lets other tasks run if the slice is over, then begins the next."""
         if self.is_over:
             async with self._pauses:
                 for _ in range(LOOPS_PER_PAUSE):
@@ -261,7 +286,7 @@ async def in_slices(steps: Slices[T], pauses: asyncio.Lock) -> T:
 
 
 async def let_go(world: World, pauses: asyncio.Lock) -> None:
-    """Free a world to which nobody else refers, in slices: to free 100,000 customers at once takes 50 ms."""
+    """Free an unused world in slices: freeing 100,000 customers at once takes 50 ms."""
     tables, pieces = world.tables(), list[object]()
     del world
     time_slice = TimeSlice(pauses)
@@ -280,7 +305,7 @@ Command = Callable[..., Any]
 
 
 class AdvanceResult:
-    """Counts of an advance, from ``start`` to ``now``: events by type, attempts by success, jobs that did not fail."""
+    """An advance's counts: events by type, attempts by success, jobs that did not fail."""
 
     def __init__(self, start: Timestamp) -> None:
         self.start: Timestamp = start
@@ -292,14 +317,17 @@ class AdvanceResult:
 
 
 class UnitRunner:
-    """The one way to change a world that is served. It is called on one event loop, and no unit of work awaits.
+    """The one way to change a served world: on one event loop, with no await in a unit of work.
 
-    ``world`` and ``clock`` are the present ones: a rewind, a restore or a reset replaces both. Without ``persistence``
-    the world lasts as long as the process. Each of the ``observers`` is given every unit of work once it is committed.
-    ``result``, during an advance, counts what happens.
+    ``world`` and ``clock`` are the present ones: a rewind, a restore or a reset replaces both.
+    Without ``persistence`` the world lasts as long as the process. Each of the ``observers`` is
+    given every unit of work once it is committed. ``result``, during an advance, counts what
+    happens.
     """
 
-    def __init__(self, world: World, clock: Clock, scheduler: Scheduler, persistence: WorldPersistence | None) -> None:
+    def __init__(
+        self, world: World, clock: Clock, scheduler: Scheduler, persistence: WorldPersistence | None
+    ) -> None:
         self.world: World = world
         self.clock: Clock = clock
         self.persistence = persistence
@@ -309,7 +337,9 @@ class UnitRunner:
         self.observers: list[Callable[[UnitOfWork], object]] = []
         self.result: AdvanceResult | None = None
 
-    def commit(self, command: Command, arguments: Mapping[str, Any], cause: str | None = None) -> Any:
+    def commit(
+        self, command: Command, arguments: Mapping[str, Any], cause: str | None = None
+    ) -> Any:
         """Run what is due, then a command as a unit of work of its own (:meth:`execute`)."""
         self.run_due()
         return self.execute(command, arguments, cause)
@@ -319,12 +349,15 @@ class UnitRunner:
         instant = self.clock.now()
         if self.is_behind(instant):
             return False
-        if instant > self.world.now:  # noqa: PLR1730  # at each request, and max() takes as long again
+        # at each request, and max() takes as long again
+        if instant > self.world.now:  # noqa: PLR1730
             self.world.now = instant
         return True
 
-    def execute(self, command: Command, arguments: Mapping[str, Any], cause: str | None = None) -> Any:
-        """Run a command as a unit of work and return its result. What it raises, or ``StorageError``, leaves no change."""
+    def execute(
+        self, command: Command, arguments: Mapping[str, Any], cause: str | None = None
+    ) -> Any:
+        """Run a command as a unit of work. Its errors and ``StorageError`` undo all changes."""
         try:
             with self.world.unit_of_work(cause) as unit:
                 result = command(self.world, **arguments)
@@ -335,7 +368,7 @@ class UnitRunner:
         return result
 
     def committed(self, unit: UnitOfWork) -> None:
-        """Store a unit of work, then show it to all that follow the world. One that cannot be stored is undone."""
+        """Store a unit of work, then show it to all followers; undo it if storing fails."""
         if self.persistence and unit.changes:
             self.persistence.add(self.world, unit, self.clock.header(self.world))
             self.scheduler.unsaved.pop(self, None)
@@ -367,9 +400,10 @@ class UnitRunner:
         return self.clock.read(self.world)
 
     def run_due(self) -> None:
-        """Run jobs that are due, each at its own instant, then bring the world to the instant reached (B-91).
+        """Run due jobs at their own instants, then bring the world to the instant reached (B-91).
 
-        What takes longer than some milliseconds is left to the scheduler, and until then the world lags.
+        What takes longer than some milliseconds is left to the scheduler, and until then the world
+        lags.
         """
         if not self.catch_up_if_idle():
             if not self.scheduler.is_working_on(self) and self.run_slice():
@@ -411,7 +445,7 @@ class UnitRunner:
     # -- what the scheduler asks
 
     def next_due(self) -> float | None:
-        """Return when the next job is due (Unix time): 0 if that is due already, None if nothing will be."""
+        """Return when the next job is due (Unix time): 0 if overdue, None if none ever is."""
         job = self.world.jobs.next()
         if job is None:
             return None
@@ -434,7 +468,10 @@ class UnitRunner:
             raise
 
     def replace_clock(self, clock: Clock) -> None:
-        """Go by another clock, once it is stored (B-103). ``StorageError`` leaves the present one."""
+        """Go by another clock, once it is stored (B-103).
+
+        ``StorageError`` leaves the present one.
+        """
         if self.persistence:
             self.persistence.write(self.world, (), clock.header(self.world))
             self.scheduler.unsaved.pop(self, None)
@@ -463,23 +500,23 @@ class UnitRunner:
 # -- which world is next
 
 PATIENCE = 1.0
-"""Seconds (real time) that a request waits for the jobs of its world; then it is served at the instant reached."""
+"""Seconds (real time) that a request waits for due jobs before it is served regardless."""
 
 RETRY_SECONDS = 1.0
 """Seconds (real time) until what nobody relies on is stored again, if that failed."""
 
 MAX_STALE = 64
-"""The heap is rebuilt once it has twice as many entries as worlds are planned, and this many more."""
+"""The heap is rebuilt when it has this many more entries than twice the planned worlds."""
 
 
 class Scheduler:
-    """Knows when each world has something due, and works off the backlogs of those that are behind, in rotation.
+    """Knows each world's next due time, and works off the backlogs of late worlds in rotation.
 
-    A world is planned once at most: the heap may hold older entries of it, which are skipped. An entry says only when
-    to look at a world, so one that is too early does no harm. ``pauses`` are shared by all long work (advances, too).
-    ``unsaved`` are the worlds whose clock or counters are not stored, each with the outcome of
-    storing them if that is under way. ``_behind`` has the end of the next slice of each world that
-    is behind.
+    A world is planned once at most: the heap may hold older entries of it, which are skipped. An
+    entry says only when to look at a world, so one that is too early does no harm. ``pauses`` are
+    shared by all long work (advances, too). ``unsaved`` are the worlds whose clock or counters are
+    not stored, each with the outcome of storing them if that is under way. ``_behind`` has the end
+    of the next slice of each world that is behind.
     """
 
     def __init__(self) -> None:
@@ -495,7 +532,7 @@ class Scheduler:
     # -- when to look at which world
 
     def plan(self, world: UnitRunner) -> None:
-        """Look at a world when its next job is due; called after each change of its jobs or its clock."""
+        """Look at a world when its next job is due; call this after changes of jobs or clock."""
         due = world.next_due()
         if due is not None and due < self._planned.get(world, float("inf")):
             self._planned[world] = due
@@ -512,7 +549,7 @@ class Scheduler:
         self.unsaved.pop(world, None)
 
     def store_unsaved(self) -> None:
-        """Store clock and counters of the worlds where they changed. What cannot be stored is tried again."""
+        """Store changed clocks and counters of worlds; try a failed one again later."""
         now = asyncio.get_running_loop().time()
         if now < self._store_after:
             return
@@ -566,7 +603,7 @@ class Scheduler:
             self._worker = asyncio.create_task(self._work())
 
     async def catch_up(self, world: UnitRunner, patience: float | None = PATIENCE) -> None:
-        """Wait for what is due in a world by now, for some seconds (real time) or without limit. Raises ``StorageError``."""
+        """Wait for a world's due jobs, up to some seconds (real time). Raises ``StorageError``."""
         until = world.clock.now()
         if not world.is_behind(until) or (world not in self._behind and not world.run_slice()):
             return
@@ -590,11 +627,15 @@ class Scheduler:
             world = next(iter(self._behind))
             try:
                 more = world.run_slice()
-            except Exception as error:  # what is wrong with one world must not stop the clocks of the others
+            except (
+                Exception
+            ) as error:  # what is wrong with one world must not stop the clocks of the others
                 if not isinstance(error, StorageError):  # the store has logged it, once
                     logger.error("the due jobs of a world could not be run", exc_info=error)
                 self._end_slice(world, error)
-                self._planned[world] = 0.0  # its jobs stay planned: it is looked at again at the next tick
+                self._planned[world] = (
+                    0.0  # its jobs stay planned: it is looked at again at the next tick
+                )
                 heapq.heappush(self._heap, (0.0, next(self._numbers), world))
             else:
                 self._end_slice(world)
@@ -605,7 +646,7 @@ class Scheduler:
             await time_slice.pause_if_over()
 
     def _end_slice(self, world: UnitRunner, error: Exception | None = None) -> None:
-        """Let everything go on that waits for the slice; it looks for itself whether there is to be another one."""
+        """Wake all waiters for the slice, which check themselves whether another one follows."""
         if (slice_end := self._behind.pop(world, None)) is None:
             return
         if error is None:

@@ -1,4 +1,4 @@
-"""The engine: every world of this process, opened by the first use of its key, or at the start if it is stored.
+"""The engine: every world of this process, opened on first use of its key or, if stored, at start.
 
 Worlds that were idle longest are given up when there are too many.
 """
@@ -31,7 +31,15 @@ from emulator.engine.runtime import Runtime
 from emulator.engine.slices import Slices, completed
 from emulator.engine.storage import serialization
 from emulator.engine.storage.serialization import InvalidState
-from emulator.engine.storage.store import NOTHING, Away, CorruptStore, Loaded, StorageError, Store, WorldPersistence
+from emulator.engine.storage.store import (
+    NOTHING,
+    Away,
+    CorruptStore,
+    Loaded,
+    StorageError,
+    Store,
+    WorldPersistence,
+)
 from emulator.resources.app.clients import Key, domain
 from emulator.resources.app.security_profiles import open_domains
 from emulator.resources.billing.invoices import Invoice
@@ -54,7 +62,7 @@ SAME_SECONDS = 1.0
 
 
 def may_be_dropped(runtime: Runtime, now: float, build: Build) -> bool:
-    """Return whether a world has been idle for a while, and is like one that is opened now but for its request journal."""
+    """Return whether a world is long idle and like a new one, but for its request journal."""
     world, clock = runtime.world, runtime.clock
     if (
         now - runtime.last_used <= EMPTY_SECONDS
@@ -67,7 +75,9 @@ def may_be_dropped(runtime: Runtime, now: float, build: Build) -> bool:
         return False
     new, its_clock = completed(build(Key.of(world)))
     apart = calendar.seconds_between(its_clock.now(), clock.now())
-    same_clock = (clock.mode, clock.rate) == (its_clock.mode, its_clock.rate) and abs(apart) < SAME_SECONDS
+    same_clock = (clock.mode, clock.rate) == (its_clock.mode, its_clock.rate) and abs(
+        apart
+    ) < SAME_SECONDS
     own, fresh = ([record for table in each.tables() for record in table] for each in (world, new))
     return same_clock and own == fresh
 
@@ -85,7 +95,7 @@ PUBLIC_KINDS: tuple[type[Record], ...] = (CheckoutSession, PaymentLink, Invoice,
 
 
 class PutAway(NamedTuple):
-    """What requests without a key may name of a world that is stored and not open; ``domains`` None: it opens to all."""
+    """A stored world's names for requests without a key; ``domains`` None: any request opens it."""
 
     app: str
     public_ids: frozenset[str]
@@ -97,14 +107,14 @@ Build = Callable[..., Slices[tuple[World, Clock]]]
 
 
 class Engine:
-    """Opens worlds and runs the jobs of those whose clocks run. Worlds outlast the process in a ``store`` (B-01, B-02).
+    """Opens worlds and runs due jobs. A ``store`` keeps worlds beyond the process (B-01, B-02).
 
-    Once more than ``max_worlds`` are open, those are closed whose last request is longest ago. A stored one is opened
-    again on its next request; without a store it is lost.
+    Once more than ``max_worlds`` are open, those are closed whose last request is longest ago. A
+    stored one is opened again on its next request; without a store it is lost.
 
-    ``build`` also takes a :class:`Start`, for a world that is to be reset. Each function of ``when_discarded`` is
-    called with a runtime that this engine no longer runs, each of ``before_end`` with one whose world is about to be
-    reset or deleted.
+    ``build`` also takes a :class:`Start`, for a world that is to be reset. Each function of
+    ``when_discarded`` is called with a runtime that this engine no longer runs, each of
+    ``before_end`` with one whose world is about to be reset or deleted.
     """
 
     def __init__(
@@ -134,7 +144,7 @@ class Engine:
         self.before_end: list[Callable[[Runtime], None]] = []
 
     async def open(self, key: Key) -> Runtime:
-        """Return the runtime of a key's world, opened now if it is not yet. Raises what ``build`` and the store raise."""
+        """Return a key's runtime, opened on first use. Raises the errors of ``build`` and store."""
         runtime = self.runtimes.get(key)
         if runtime is None:
             async with self._opening.setdefault(key, asyncio.Lock()):
@@ -158,7 +168,9 @@ class Engine:
         try:
             yield
         except InvalidState as error:
-            raise CorruptStore(f"{self.store.name if self.store else key}: the world {key}: {error}") from None
+            raise CorruptStore(
+                f"{self.store.name if self.store else key}: the world {key}: {error}"
+            ) from None
 
     def _made(self, key: Key, loaded: Loaded, stored: WorldPersistence | None) -> Slices[Runtime]:
         world, clock = yield from self._build(key, saved=loaded.world)
@@ -180,7 +192,7 @@ class Engine:
     # -- the world of a request that has no key
 
     async def owner(self, id: str, app: str | None) -> Runtime | None:
-        """Return the runtime of the world with this object; ``app`` is the name of its App if the request says it (B-101).
+        """Return the runtime of the world with this object, in App ``app`` if given (B-101).
 
         Raises ``StorageError`` while a stored world that is not known yet may have the object.
         """
@@ -199,7 +211,9 @@ class Engine:
             if any(runtime.world.get(kind, id) for kind in kinds):
                 return key
             await time_slice.pause_if_over()
-        return next((key for key, away in self._put_away.items() if away and id in away.public_ids), None)
+        return next(
+            (key for key, away in self._put_away.items() if away and id in away.public_ids), None
+        )
 
     def of_app(self, app: str | None) -> Key | None:
         """Return the key of the App with this id."""
@@ -209,7 +223,10 @@ class Engine:
 
     def any_opens_to(self, origin: str) -> bool:
         """Return whether any App opens to pages of this origin."""
-        wanted, open_ones = domain(origin), (open_domains(each.world) for each in self.runtimes.values())
+        wanted, open_ones = (
+            domain(origin),
+            (open_domains(each.world) for each in self.runtimes.values()),
+        )
         known = chain(open_ones, (away.domains for away in self._put_away.values() if away))
         return any(domains is None or wanted in domains for domains in known)
 
@@ -231,7 +248,7 @@ class Engine:
                 logger.info("the world %s stays closed: %s", key.name, error)
 
     async def start_fresh(self, runtime: Runtime, start: Start) -> None:
-        """Put a new world in the place of a runtime's. Raises what ``build`` raises; then nothing is changed."""
+        """Replace a runtime's world by a new one. If ``build`` raises, nothing is changed."""
         world, clock = await runtime.in_slices(self._build(Key.of(runtime.world), start))
         self._end(runtime)
         replaced = [await runtime.history.replace(world, clock, "reset")]
@@ -254,7 +271,7 @@ class Engine:
             look(runtime)
 
     async def release(self, key: Key) -> None:
-        """Run a key's world no longer. A stored one stays in the store, and is found by its public pages."""
+        """Stop running a key's world. A stored one stays in the store; its public pages find it."""
         runtime = self.runtimes.get(key)
         if runtime is not None:
             await runtime.close()
@@ -272,7 +289,9 @@ class Engine:
             forget(runtime)
         if self.store:
             world, kinds = runtime.world, PUBLIC_KINDS
-            ids = frozenset(chain.from_iterable(world.table(kind).slots.all_keys() for kind in kinds))
+            ids = frozenset(
+                chain.from_iterable(world.table(kind).slots.all_keys() for kind in kinds)
+            )
             self._put_away[key] = PutAway(world.app, ids, open_domains(world))
 
     async def start(self) -> None:
@@ -281,10 +300,12 @@ class Engine:
             runtime.outbox.resume()
         self._ticker = asyncio.create_task(self._tick())
         if self.store:
-            self._follower = asyncio.create_task(self.store.follow(self._take_over, self._close_all))
+            self._follower = asyncio.create_task(
+                self.store.follow(self._take_over, self._close_all)
+            )
 
     def end_long_answers(self) -> None:
-        """End streams of messages, and advances where they are, because the server is about to stop."""
+        """End streams of messages, and advances where they are: the server is about to stop."""
         for runtime in self.runtimes.values():
             runtime.broker.close()
             runtime.advances.cancel_all()
@@ -300,14 +321,16 @@ class Engine:
             self.store.close()
 
     async def _take_over(self, keys: list[Key]) -> None:
-        """Open the worlds of a store that this process has got, beside requests: their jobs and deliveries go on."""
+        """Open the worlds taken over from a store, beside requests; jobs and deliveries go on."""
         time_slice = TimeSlice(self._scheduler.pauses)
         self._put_away = dict.fromkeys(keys)
         unread = keys[: self._max_worlds][::-1]
         while unread:
             try:
                 await self.open(unread[-1])
-            except Away:  # the database has not answered for a moment; if it is lost, this is canceled
+            except (
+                Away
+            ):  # the database has not answered for a moment; if it is lost, this is canceled
                 await asyncio.sleep(TICK_SECONDS)
                 continue
             except (ApiError, CorruptStore):
@@ -328,14 +351,15 @@ class Engine:
         while True:
             await asyncio.sleep(TICK_SECONDS)
             self._scheduler.look()
-            # Reading draws ids of requests, too. They are stored here, so that no answer waits for it.
+            # Reading draws ids of requests, too. They are stored here, so that no answer waits for
+            # it.
             self._scheduler.store_unsaved()
             if self.store:
                 self.store.tidy()
             await self._close_idle()
 
     async def _close_idle(self) -> None:
-        """Close the worlds that are too many and, from time to time, drop those that hold nothing."""
+        """Close the worlds beyond the limit and, from time to time, drop the empty ones."""
         if len(self.runtimes) > self._max_worlds:
             await self._make_room()
         now = asyncio.get_running_loop().time()
@@ -344,16 +368,28 @@ class Engine:
             await self._drop_empty(now)
 
     async def _make_room(self) -> None:
-        """Close the worlds that are too many, and a hundredth more, so that not each new one makes us search."""
+        """Close the worlds beyond the limit and 1 % more, to spare the next ones the search."""
         too_many = len(self.runtimes) - self._max_worlds + self._max_worlds // 100
         unused = (each for each in self.runtimes.values() if not each.is_in_use)
-        closed = [Key.of(each.world) for each in nsmallest(too_many, unused, key=attrgetter("last_used"))]
+        closed = [
+            Key.of(each.world) for each in nsmallest(too_many, unused, key=attrgetter("last_used"))
+        ]
         for key in closed:
             await self.release(key)
         if closed:
-            done = "put away until they are used again" if self.store else "dropped, with all they held"
+            done = (
+                "put away until they are used again"
+                if self.store
+                else "dropped, with all they held"
+            )
             names = ", ".join(key.name for key in closed[:3]) + (", …" if len(closed) > 3 else "")
-            logger.warning("more than %d worlds are open: %d were %s: %s", self._max_worlds, len(closed), done, names)
+            logger.warning(
+                "more than %d worlds are open: %d were %s: %s",
+                self._max_worlds,
+                len(closed),
+                done,
+                names,
+            )
 
     async def _drop_empty(self, now: float) -> None:
         time_slice = TimeSlice(self._scheduler.pauses)

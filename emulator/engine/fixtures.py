@@ -1,4 +1,4 @@
-"""Fixture files: settings and keys in YAML, or whole worlds in a TinyDB file, such as an exported snapshot (B-90)."""
+"""Fixture files: settings and keys in YAML, or whole worlds in TinyDB files, as exported (B-90)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Fixture(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Start(NamedTuple):
-    """How one world starts, where it differs from the server's options: more fixtures, a seed, a clock."""
+    """One world's start, where it differs from the server's options: fixtures, seed, clock."""
 
     fixture: Fixture = Fixture()
     seed: int | None = None
@@ -44,7 +44,7 @@ class Start(NamedTuple):
 
 
 class Fixtures:
-    """The content of several files and folders of files; values in later ones override those in earlier ones."""
+    """The content of several files and folders; values in later ones override earlier ones."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class Fixtures:
         self.keys: frozenset[str] = frozenset(key for fixture in self._all for key in fixture.keys)
 
     def settings(self, app: str, *more: Fixture) -> Settings:
-        """Return the settings an App starts with. ``ValueError`` or ``msgspec.ValidationError`` for invalid ``more``."""
+        """Return an App's first settings. Invalid: ``ValueError``, ``msgspec.ValidationError``."""
         start = Settings()
         for fixture in (*self._all, *more):
             start = changed(start, fixture.settings)
@@ -83,7 +83,7 @@ class Fixtures:
         return found
 
     def _check(self, file: Path | str) -> None:
-        """Check a file together with those before it, so that an error shows at the start and not at a request."""
+        """Check a file together with earlier files: errors show at the start, not at requests."""
         apps = {name for fixture in self._all for name in fixture.apps}
         try:
             for app in ("", *sorted(apps)):
@@ -91,13 +91,18 @@ class Fixtures:
         except (msgspec.ValidationError, ValueError) as error:
             raise InvalidFixture(f"{file}: {error}") from None
         if invalid := [name for name in sorted(apps) if not clients.NAME.fullmatch(name)]:
-            raise InvalidFixture(f"{file}: {invalid[0]!r} is not a name for an App: 1 to 64 of A-Z a-z 0-9 _ -")
+            raise InvalidFixture(
+                f"{file}: {invalid[0]!r} is not a name for an App: 1 to 64 of A-Z a-z 0-9 _ -"
+            )
         if invalid := [key for key in self._all[-1].keys if not clients.SECRET.fullmatch(key)]:
-            raise InvalidFixture(f"{file}: {invalid[0]!r} is not a secret key; they read sk_test_NAME or sk_prod_NAME")
+            raise InvalidFixture(
+                f"{file}: {invalid[0]!r} is not a secret key; they read sk_test_NAME or"
+                " sk_prod_NAME"
+            )
 
 
 def _files(path: Path) -> list[Path]:
-    """Return the file itself, or the YAML and JSON files of a folder in the order of their names."""
+    """Return the file itself, or a folder's YAML and JSON files in the order of their names."""
     if not path.is_dir():
         return [path]
     return sorted(file for file in path.iterdir() if file.suffix in (".yaml", ".yml", ".json"))
@@ -112,11 +117,15 @@ def _read(file: Path) -> Fixture | Content:
         if isinstance(content, dict) and ("emulator" in content or "format" in content):
             worlds = serialization.content(content)
             for saved in worlds.worlds.values():
-                serialization.readable(saved)  # so that an invalid record shows now, and not when its world is opened
+                serialization.readable(
+                    saved
+                )  # so that an invalid record shows now, and not when its world is opened
             return worlds
         return msgspec.convert({} if content is None else content, Fixture)
     except (OSError, UnicodeDecodeError, OverflowError, RecursionError) as error:
-        raise InvalidFixture(f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+        raise InvalidFixture(
+            f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}"
+        ) from None
     except yaml.YAMLError as error:
         # Its errors span several lines; they become one.
         raise InvalidFixture(f"{file}: is not YAML: {' '.join(str(error).split())}") from None

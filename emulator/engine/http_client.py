@@ -1,8 +1,9 @@
 """The HTTP client that sends webhooks: requests over HTTP/1.1, never to a forbidden address.
 
-It is our own on httptools, after a try with httpx's transport (httpcore) and a network backend that connects to the address
-that was checked: a delivery took 2.2 times the processor time (1.14 ms to 0.52 ms, both ends), a connection that failed
-had its cause no longer, and a receiver that answers before it has read a long body (413) counted as one, too.
+It is our own on httptools, after a try with httpx's transport (httpcore) and a network backend that
+connects to the address that was checked: a delivery took 2.2 times the processor time (1.14 ms to
+0.52 ms, both ends), a connection that failed had its cause no longer, and a receiver that answers
+before it has read a long body (413) counted as one, too.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ NEXT_ADDRESS_SECONDS = 2.0
 
 
 class Unreachable(Exception):
-    """There is no connection. The message says why, without the URL: that may hold secrets, which belong in no log."""
+    """There is no connection. The message says why, without the URL, which may hold secrets."""
 
 
 LookUps = dict[str, asyncio.Future[list[str] | Exception]]
@@ -79,8 +80,9 @@ async def addresses_of(host: str, look_ups: LookUps) -> Sequence[str]:
 async def _looked_up(host: str, look_ups: LookUps) -> list[str] | Exception:
     """Return what the name server says.
 
-    A look-up has no limit of its own and cannot be interrupted. In a pool of threads, those that nobody answers would
-    hold up others, and the end of the process would wait for them. So each has a daemon thread of its own.
+    A look-up has no limit of its own and cannot be interrupted. In a pool of threads, those that
+    nobody answers would hold up others, and the end of the process would wait for them. So each has
+    a daemon thread of its own.
     """
     while (found := look_ups.get(host)) is None and len(look_ups) >= MOST_LOOK_UPS:
         await asyncio.wait(look_ups.values(), return_when=asyncio.FIRST_COMPLETED)
@@ -105,13 +107,15 @@ def _known_addresses(host: str) -> list[str] | Exception:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG)
     except (OSError, UnicodeError):
         return []
-    except Exception as error:  # of an audit hook, such as that of a test which may not reach the real service
+    except (
+        Exception
+    ) as error:  # of an audit hook, such as that of a test which may not reach the real service
         return error
     return [str(address[0]) for *_, address in found]
 
 
 async def connect(addresses: Sequence[str], port: int) -> socket.socket:
-    """Return a connection to the first address that can be reached. Raises :class:`Unreachable`; the last one says why."""
+    """Return a connection to the first address in reach. Raises the last :class:`Unreachable`."""
     *others, last = addresses
     for address in others:
         with suppress(OSError):
@@ -125,7 +129,9 @@ async def connect(addresses: Sequence[str], port: int) -> socket.socket:
 
 
 async def _connected(address: str, port: int) -> socket.socket:
-    connection = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
+    connection = socket.socket(
+        socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM
+    )
     connection.setblocking(False)
     try:
         await asyncio.get_running_loop().sock_connect(connection, (address, port))
@@ -169,7 +175,10 @@ class UrlParts(NamedTuple):
         if not host or parts.scheme not in ("http", "https"):
             raise Unreachable("the URL cannot be called")
         tls = parts.scheme == "https"
-        path = quote((parts.path or "/") + (f"?{parts.query}" if parts.query else ""), safe=string.punctuation)
+        path = quote(
+            (parts.path or "/") + (f"?{parts.query}" if parts.query else ""),
+            safe=string.punctuation,
+        )
         authority = (f"[{host}]" if ":" in host else host) + (f":{port}" if port else "")
         return cls(tls, host, port or (443 if tls else 80), authority, path)
 
@@ -179,11 +188,11 @@ RECEIVER_SECONDS = 10.0
 
 
 class WebhookSender:
-    """Sends POSTs, each on a connection of its own, without cookies, redirects or proxies: none affects another.
+    """Sends POSTs in isolation: a connection each, without cookies, redirects or proxies.
 
-    A connection that is used again may be closed by the receiver just as the next request goes out, and a POST that
-    may have arrived must not be sent twice. With a connection each, every attempt on record is exactly one request, at
-    a cost of a third of the speed on loopback.
+    A connection that is used again may be closed by the receiver just as the next request goes out,
+    and a POST that may have arrived must not be sent twice. With a connection each, every attempt
+    on record is exactly one request, at a cost of a third of the speed on loopback.
     """
 
     def __init__(self, answer_time: float = RECEIVER_SECONDS) -> None:
@@ -193,8 +202,10 @@ class WebhookSender:
         """Return the request to send for a delivery; None if there is nothing to send."""
         return deliveries.outgoing(world, post, epoch)
 
-    async def send(self, url: str, headers: dict[str, str], body: bytes, **options: Any) -> HttpResult:
-        """Return one attempt, with the options of :meth:`exchange`. Without an answer it is a result without a status code."""
+    async def send(
+        self, url: str, headers: dict[str, str], body: bytes, **options: Any
+    ) -> HttpResult:
+        """Return one attempt (options of :meth:`exchange`), if need be without a status code."""
         started = time.perf_counter()
         status: int | None = None
         text: str | None = None
@@ -206,7 +217,9 @@ class WebhookSender:
             reason = f"no answer within {self.answer_time:g} s"
         except Unreachable as error:
             reason = str(error)
-        except Exception as error:  # whatever a receiver or an address triggers is a result, not our failure
+        except (
+            Exception
+        ) as error:  # whatever a receiver or an address triggers is a result, not our failure
             reason = type(error).__name__
         duration = round((time.perf_counter() - started) * 1000)
         return HttpResult(status_code=status, body=text, error=reason, duration_ms=duration)
@@ -222,9 +235,10 @@ class WebhookSender:
         method: str = "POST",
         pace: Pace | None = None,
     ) -> tuple[int, str]:
-        """Return the status of the answer and the beginning of its body as text; raises :class:`Unreachable`.
+        """Return the response's status and the body's beginning. Raises :class:`Unreachable`.
 
-        ``verify`` demands a certificate that the system trusts. Requests that share ``look_ups`` look a name up once at a time.
+        ``verify`` demands a certificate that the system trusts. Requests that share ``look_ups``
+        look a name up once at a time.
         """
         target = UrlParts.of(url)
         known = await addresses_of(target.host, {} if look_ups is None else look_ups)
@@ -234,7 +248,9 @@ class WebhookSender:
         try:
             request = _head(method, target, headers, body) + body
             if pace is None:
-                writer.write(request)  # and not waited for: a receiver may answer before it has read the body
+                writer.write(
+                    request
+                )  # and not waited for: a receiver may answer before it has read the body
             else:
                 await _write_in_pieces(writer, pace(request))
             answer = await _receive(reader)
@@ -249,7 +265,9 @@ class WebhookSender:
             return await asyncio.open_connection(sock=connection)
         tls = self._verifying if verify else self._unverifying
         try:
-            return await asyncio.open_connection(sock=connection, ssl=tls, server_hostname=target.host)
+            return await asyncio.open_connection(
+                sock=connection, ssl=tls, server_hostname=target.host
+            )
         except ssl.SSLCertVerificationError:
             raise Unreachable("the certificate is not trusted") from None
         except (ssl.SSLError, OSError):
@@ -257,7 +275,7 @@ class WebhookSender:
 
     @cached_property
     def _verifying(self) -> ssl.SSLContext:
-        """Trusts the authorities that the system trusts and, for systems that know none, those of a browser."""
+        """Trust the authorities of the system or, for systems without any, those of a browser."""
         # Loaded on first use: few webhooks go to an address over HTTPS.
         import httpx
 
@@ -281,8 +299,16 @@ async def _write_in_pieces(writer: StreamWriter, pieces: AsyncIterator[bytes]) -
 
 
 def _head(method: str, target: UrlParts, headers: dict[str, str], body: bytes) -> bytes:
-    fields = {"Host": target.authority, **COMMON_HEADERS, **headers, "Content-Length": str(len(body))}
-    lines = [f"{method} {target.path} HTTP/1.1", *(f"{name}: {value}" for name, value in fields.items())]
+    fields = {
+        "Host": target.authority,
+        **COMMON_HEADERS,
+        **headers,
+        "Content-Length": str(len(body)),
+    }
+    lines = [
+        f"{method} {target.path} HTTP/1.1",
+        *(f"{name}: {value}" for name, value in fields.items()),
+    ]
     return "\r\n".join([*lines, "", ""]).encode()
 
 
@@ -291,12 +317,14 @@ def _head(method: str, target: UrlParts, headers: dict[str, str], body: bytes) -
 
 READ_BYTES = 64 * 1024
 
-_CHARSET = re.compile(rb";\s*charset=\"?(iso-8859-1|iso-8859-15|latin1|windows-1252)\b", re.IGNORECASE)
+_CHARSET = re.compile(
+    rb";\s*charset=\"?(iso-8859-1|iso-8859-15|latin1|windows-1252)\b", re.IGNORECASE
+)
 """The charsets beside UTF-8 in which receivers still answer, as Content-Type has them."""
 
 
 class Answer:
-    """What httptools, which calls the methods ``on_…``, has parsed of an answer. ``status`` is 0 before its headers.
+    """A response in parsing: httptools calls ``on_…``; ``status`` is 0 until the headers end.
 
     What wrongly follows the end of an answer, such as a body after a 204, does not undo it.
     """
@@ -310,7 +338,7 @@ class Answer:
         self._parser = httptools.HttpResponseParser(self)
 
     def feed(self, data: bytes) -> None:
-        """Parse what was received, nothing meaning the end of the connection; raises :class:`Unreachable`."""
+        """Parse received data, empty at the connection's end. Raises :class:`Unreachable`."""
         if data:
             try:
                 self._parser.feed_data(data)
@@ -324,8 +352,10 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """The body in the charset that was declared; a character that the limit cut in two is left out."""
-        return getincrementaldecoder(self._charset)("replace").decode(self.body, len(self.body) < ANSWER_BODY.most)
+        """The body in the declared charset, without a character that the limit cut in two."""
+        return getincrementaldecoder(self._charset)("replace").decode(
+            self.body, len(self.body) < ANSWER_BODY.most
+        )
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if name.lower() == b"content-type" and (declared := _CHARSET.search(value)):
@@ -352,7 +382,9 @@ async def _receive(reader: StreamReader) -> Answer:
     while not answer.complete:
         try:
             # Of a head no more than its limit, so that it is the same wherever the network cuts it.
-            data = await reader.read(READ_BYTES if answer.status else ANSWER_HEAD.most + 1 - head_bytes)
+            data = await reader.read(
+                READ_BYTES if answer.status else ANSWER_HEAD.most + 1 - head_bytes
+            )
         except OSError:
             raise _closed(answer) from None
         answer.feed(data)
@@ -363,4 +395,6 @@ async def _receive(reader: StreamReader) -> Answer:
 
 
 def _closed(answer: Answer) -> Unreachable:
-    return Unreachable(f"the connection was closed {'within' if answer.status else 'before'} the answer")
+    return Unreachable(
+        f"the connection was closed {'within' if answer.status else 'before'} the answer"
+    )

@@ -1,4 +1,4 @@
-"""The inbox: the emulator's own webhook receiver, which stores what arrives and checks the signatures."""
+"""The inbox: the emulator's own webhook receiver, which stores requests and checks signatures."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MAX_RULES = 1000
 
 
 class SignatureCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of a signature check; ``valid`` is null while no endpoint is known that could have signed."""
+    """The result of a signature check; ``valid`` is null until an endpoint could have signed."""
 
     valid: bool | None
     webhook: str | None = None
@@ -63,7 +63,7 @@ class ResponseRule(msgspec.Struct, frozen=True):
 
 
 class Inbox:
-    """All inboxes of one world. They are no part of it: what arrives draws none of its ids and is not rewound.
+    """All inboxes of one world, but not part of it: requests draw no ids and survive rewinding.
 
     ``rules`` are the response rules that were set, by the name of the inbox.
     """
@@ -82,7 +82,7 @@ class Inbox:
         return self.rules.get(name, ResponseRule())
 
     def set_response_rule(self, name: str, rule: ResponseRule | None) -> None:
-        """Set how the inbox of this name answers from now on; None means as one that was never set."""
+        """Set the future responses of the inbox of this name; None restores the default."""
         self.rules.pop(name, None)
         if rule is None:
             return
@@ -91,7 +91,7 @@ class Inbox:
             del self.rules[next(iter(self.rules))]
 
     def add(self, world: World, headers: Mapping[str, str], raw: bytes, **fields: Any) -> None:
-        """Store a request, whose headers have lower-case names; the oldest are dropped if it is too much."""
+        """Store a request (header names in lower case); drop the oldest beyond the limit."""
         number = next(self._numbers)
         request = InboxRequest(
             id=f"inbox_{number}",
@@ -111,15 +111,17 @@ class Inbox:
             self._bytes -= len(oldest.raw)
 
     def check_pending(self, world: World, name: str) -> None:
-        """Check the signatures that could not be checked yet: when a ping arrives, its endpoint does not exist."""
+        """Check the pending signatures: a ping arrives before its endpoint exists."""
         for request in self.table.where("inbox", name):
             if request.signature.valid is None:
                 headers = {**request.headers, "authorization": request.authorization}
-                self.table.replace(request, request.replace(signature=check(world, headers, request.raw)))
+                self.table.replace(
+                    request, request.replace(signature=check(world, headers, request.raw))
+                )
 
 
 def check(world: World, headers: Mapping[str, str], raw: bytes) -> SignatureCheck:
-    """Check whether an endpoint of the world signed this: the one it claims to come from, or else any."""
+    """Check whether an endpoint signed this: the one it claims to come from, else any."""
     if not headers.get("authorization") and not headers.get("service-signature"):
         return UNKNOWN
     endpoints = _possible_senders(world, headers, raw)
@@ -131,7 +133,9 @@ def check(world: World, headers: Mapping[str, str], raw: bytes) -> SignatureChec
     return SignatureCheck(valid=False, webhook=endpoints[0].id if len(endpoints) == 1 else None)
 
 
-def _possible_senders(world: World, headers: Mapping[str, str], raw: bytes) -> list[WebhookEndpoint]:
+def _possible_senders(
+    world: World, headers: Mapping[str, str], raw: bytes
+) -> list[WebhookEndpoint]:
     delivery = world.get(WebhookDelivery, headers.get("emulator-delivery"))
     event = json_object(raw)
     if delivery is not None:

@@ -1,8 +1,9 @@
-"""The journal of a world: its last requests with their answers, its last units of work, and what they exercised.
+"""The journal of a world: last requests, responses and units of work, and the coverage of both.
 
-A request is stored as it is shown: without card numbers, keys and secrets. Units of work can be undone as long as they
-are here; the coverage counts what of the document was exercised, also by those that were forgotten since. Whoever
-follows the world gets each request and each event as a message.
+A request is stored as it is shown: without card numbers, keys and secrets. Units of work can be
+undone as long as they are here; the coverage counts what of the document was exercised, also by
+those that were forgotten since. Whoever follows the world gets each request and each event as a
+message.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ WAITING = ("requires_action", "processing")
 
 
 class Checkpoint(msgspec.Struct, frozen=True, gc=False):
-    """A place in a world's history: how many units of work came before, and what clock and counters were then.
+    """A place in a world's history: the units of work before, and the clock and counters then.
 
     ``replaced`` is how often the world had been rewound, restored or reset by then.
     """
@@ -59,11 +60,12 @@ class Checkpoint(msgspec.Struct, frozen=True, gc=False):
 
 
 class LoggedRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One request and its answer, with the world's history before (``checkpoint``) and after it (``last_unit``).
+    """One request and its response; the history before (``checkpoint``) and after (``last_unit``).
 
-    ``began`` and ``answered`` are real time, in seconds of a monotonic clock. The request's body, which may hold a card
-    number, is redacted before it is stored; path, query, headers and answer when they are shown. Checkpoints and
-    requests hold no reference to themselves, so the garbage collector need not look at them (see ``Record``).
+    ``began`` and ``answered`` are real time, in seconds of a monotonic clock. The request's body,
+    which may hold a card number, is redacted before it is stored; path, query, headers and answer
+    when they are shown. Checkpoints and requests hold no reference to themselves, so the garbage
+    collector need not look at them (see ``Record``).
     """
 
     id: str
@@ -91,7 +93,7 @@ class LoggedRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def error_code(self) -> str | None:
-        """The code of the error that it was answered with, in any shape (B-10); None for a success or another body."""
+        """The response's error code, in any shape (B-10); None for a success or another body."""
         found = _CODE_IN_ANSWER.search(self.answer) if self.status >= 400 else None
         return found[1].decode() if found else None
 
@@ -108,7 +110,7 @@ def redacted_body(body: bytes) -> bytes:
 
 
 def _cut(body: bytes) -> bytes:
-    """Return the beginning of a large body, without a number at its end, which could be the beginning of a card number."""
+    """Return a large body's beginning, not ending in a number: it may begin a card number."""
     return body if len(body) <= MAX_BODY_BYTES else body[:MAX_BODY_BYTES].rstrip(_NO_LETTERS)
 
 
@@ -136,7 +138,7 @@ def redacted_headers(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
 
 
 class Failure(msgspec.Struct):
-    """A check that a unit of work failed: the unit's number in the world's history, and its request once that is answered.
+    """A check that a unit of work failed: the unit's number and, after the response, its request.
 
     A unit that was undone because of it has the number that it would have had.
     """
@@ -148,9 +150,11 @@ class Failure(msgspec.Struct):
     request: LoggedRequest | None = None
 
     def note(self, entry: LoggedRequest) -> None:
-        """Note a request if the unit of work belongs to it; one without a cause belongs to that during which it ran."""
+        """Note the request that caused the unit or, where none did, during which the unit ran."""
         ran_during = entry.checkpoint.units < self.number <= entry.last_unit + self.is_undone
-        if self.request is None and (entry.id == self.unit.cause or (self.unit.cause is None and ran_during)):
+        if self.request is None and (
+            entry.id == self.unit.cause or (self.unit.cause is None and ran_during)
+        ):
             self.request = entry
 
 
@@ -160,8 +164,10 @@ class Failure(msgspec.Struct):
 FAILURES = frozenset(["payment_intent.failed", "refund.failed"])
 """The events of objects that have the operator's reason in them."""
 
-CODES = {public: row.flat or code for code, row in ERRORS.items() for public in (code, code.lower())}
-"""By the codes of answers, in every shape of errors (B-10), the codes as the document lists them."""
+CODES = {
+    public: row.flat or code for code, row in ERRORS.items() for public in (code, code.lower())
+}
+"""The documented codes by the codes of responses, in every shape of errors (B-10)."""
 
 _WITH_STATUS = frozenset(machine.kind for machine in STATE_MACHINES)
 
@@ -169,12 +175,13 @@ _decoded = msgspec.json.Decoder().decode
 
 
 class Coverage:
-    """How much of the document was used. It outlasts the journal, and holds names alone, no value that was sent.
+    """The document's coverage. It outlasts the journal, and holds only names, no sent values.
 
-    ``answers`` counts requests by operation and status. ``fields`` and ``parameters`` are those of requests that
-    succeeded, by operation; the fields within a field with a dot: ``retry_policy.max_attempts``. ``transitions``
-    are changes of status, whatever caused them: the kind of record, the former status (None of a new record) and the
-    new one. ``took_time``: a payment was answered later than in the second in which it began.
+    ``answers`` counts requests by operation and status. ``fields`` and ``parameters`` are those of
+    requests that succeeded, by operation; the fields within a field with a dot:
+    ``retry_policy.max_attempts``. ``transitions`` are changes of status, whatever caused them: the
+    kind of record, the former status (None of a new record) and the new one. ``took_time``: a
+    payment was answered later than in the second in which it began.
     """
 
     def __init__(self) -> None:
@@ -248,7 +255,9 @@ def _note_fields(noted: set[str], known: Mapping[str, Any], sent: Any, before: s
 
 @lru_cache(maxsize=256)
 def _names(query: bytes) -> frozenset[str]:
-    return frozenset(unquote_plus(pair.partition("=")[0]) for pair in query.decode("latin-1").split("&"))
+    return frozenset(
+        unquote_plus(pair.partition("=")[0]) for pair in query.decode("latin-1").split("&")
+    )
 
 
 def _parsed(text: bytes) -> Any:
@@ -275,7 +284,7 @@ CLOCK_SECONDS = 0.25
 
 
 class Message(NamedTuple):
-    """One message. ``about`` is the record, or what is said of it; each world numbers its messages from 1."""
+    """One message. ``about`` is the record or facts of it; each world counts messages from 1."""
 
     number: int
     kind: str
@@ -283,7 +292,7 @@ class Message(NamedTuple):
 
 
 class Subscriber:
-    """One queue of messages of certain kinds. ``lost`` counts the messages that were too many for it."""
+    """One queue of messages of certain kinds. ``lost`` counts the messages beyond its limit."""
 
     def __init__(self, kinds: Collection[str]) -> None:
         self.lost: int = 0
@@ -298,7 +307,7 @@ class Subscriber:
             self.wakeup.set()
 
     async def next_batch(self, timeout: float) -> list[Message]:
-        """Return all that waits, as soon as there is any; empty after ``timeout`` seconds (real time), or at the end."""
+        """Return all waiting messages, at once if any; empty after ``timeout`` (real seconds)."""
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout):
                 await self.wakeup.wait()
@@ -315,12 +324,12 @@ class Broker:
 
     @cached_property
     def closed(self) -> asyncio.Event:
-        """Set when there will be no more messages. Made when it is first asked for: few worlds are followed."""
+        """Set when no more messages follow. Made on first use: few worlds are followed."""
         return asyncio.Event()
 
     @contextmanager
     def subscribe(self, kinds: Collection[str]) -> Iterator[Subscriber]:
-        """Subscribe to messages of these kinds while the context lasts. Raises 429 if there are too many subscribers."""
+        """Subscribe to these kinds while the context lasts. Raises 429 for too many subscribers."""
         if len(self.subscribers) >= STREAMS.most:
             message = f"The world has {STREAMS.most} open streams and held polls already."
             raise ApiError("TOO_MANY_REQUESTS", message=message, retry_after=1)
@@ -346,7 +355,10 @@ class Broker:
     def tick(self, read: Callable[[], Any]) -> None:
         """Publish where the clock is, if the last such message is ``CLOCK_SECONDS`` old."""
         # The loop's own time, which a test that freezes the clocks of this process does not freeze.
-        if self.subscribers and (now := asyncio.get_running_loop().time()) >= self._ticked + CLOCK_SECONDS:
+        if (
+            self.subscribers
+            and (now := asyncio.get_running_loop().time()) >= self._ticked + CLOCK_SECONDS
+        ):
             self._ticked = now
             self.publish("clock", read())
 
@@ -371,7 +383,7 @@ def _kind(change: Change) -> str | None:
 
 
 def restarted(cause: str, now: str, **more: Any) -> dict[str, Any]:
-    """Return the message of kind ``reset``: what was known of the world no longer holds, because of ``cause``."""
+    """Return the message of kind ``reset``: ``cause`` ends all that was known of the world."""
     return {"cause": cause, "now": now, **more}
 
 
@@ -389,14 +401,17 @@ MAX_FAILURES = 100
 
 
 class Journal:
-    """The last requests and units of work, oldest first. ``count`` is the number of all units of work so far.
+    """The last requests and units of work, oldest first. ``count`` counts all units so far.
 
-    ``failures``: the first checks that failed, also of units of work that were undone because of it.
+    ``failures``: the first checks that failed, also of units of work that were undone because of
+    it.
     """
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
-        self.entries: list[LoggedRequest] = []  # an empty deque takes ten times as much, in each of thousands of worlds
+        self.entries: list[
+            LoggedRequest
+        ] = []  # an empty deque takes ten times as much, in each of thousands of worlds
         self.failures: list[Failure] = []
         self.count: int = 0
 
@@ -413,13 +428,20 @@ class Journal:
 
     @property
     def changes(self) -> int:
-        """How many changes are stored. A unit of work may have many: a reset of a large world does."""
+        """How many changes are stored.
+
+        A unit of work may have many: a reset of a large world does.
+        """
         return sum(len(unit.changes) for unit in self._units)
 
     def copied(self) -> Journal:
         """Return the journal as it is now, to be read only."""
         journal = Journal(self._broker)
-        journal.entries, journal.failures, journal.count = self.entries.copy(), self.failures.copy(), self.count
+        journal.entries, journal.failures, journal.count = (
+            self.entries.copy(),
+            self.failures.copy(),
+            self.count,
+        )
         journal._units.extend(self._units)
         return journal
 
@@ -467,13 +489,17 @@ class Journal:
     def require(self, id: str, param: str | None = None) -> LoggedRequest:
         """Return the request with this id; 404 ``NOT_FOUND`` if it is not in the journal."""
         if (entry := self.find(id)) is None:
-            raise ApiError("NOT_FOUND", param=param, message=f"There is no request {id[:60]} in the journal.")
+            raise ApiError(
+                "NOT_FOUND", param=param, message=f"There is no request {id[:60]} in the journal."
+            )
         return entry
 
     def units_of(self, entry: LoggedRequest) -> list[UnitOfWork]:
-        """Return the units of work of a request and the jobs due at once, without those of requests served at the same time."""
+        """Return the units of a request and the jobs due at once, not of concurrent requests."""
         first = self.count - len(self._units)
-        own = islice(self._units, max(entry.checkpoint.units - first, 0), max(entry.last_unit - first, 0))
+        own = islice(
+            self._units, max(entry.checkpoint.units - first, 0), max(entry.last_unit - first, 0)
+        )
         return [unit for unit in own if unit.cause in (entry.id, None)]
 
     def enumerate(self) -> Iterator[tuple[int, UnitOfWork]]:
@@ -513,7 +539,7 @@ class Journal:
             self.entries.pop()
 
     def clear(self) -> None:
-        """Drop everything, for a world that has no history. Checkpoints of before no longer lead anywhere."""
+        """Drop everything, for a world without history; earlier checkpoints lead nowhere."""
         self.count += 1
         self.entries.clear()
         self.failures.clear()

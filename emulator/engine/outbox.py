@@ -1,7 +1,7 @@
-"""The outbox of a world: performs the effects of its units of work, which are webhook deliveries and pings.
+"""The outbox of a world: performs its units' effects, which are webhook deliveries and pings.
 
-Effects are performed after the commit, in the background and in order for each receiver. Whatever a receiver does
-is a result, never an exception.
+Effects are performed after the commit, in the background and in order for each receiver. Whatever a
+receiver does is a result, never an exception.
 """
 
 from __future__ import annotations
@@ -38,26 +38,32 @@ Send = Callable[..., Awaitable[HttpResult]]
 """Sends a signed request, at once or at a pace."""
 
 OTHERS_SECONDS = 1.0
-"""Seconds (real time) that a request waits for those that are to arrive with it: one of them may not reach its receiver."""
+"""Seconds (real time) of waiting for requests due to arrive together: one may never arrive."""
 
-LOST = HttpResult(status_code=200, error="lost on the way by an arranged fault; the service believes it arrived")
+LOST = HttpResult(
+    status_code=200, error="lost on the way by an arranged fault; the service believes it arrived"
+)
 
-ANSWERED_LATE = HttpResult(status_code=None, error="answered too late, by an arranged fault; not delivered")
+ANSWERED_LATE = HttpResult(
+    status_code=None, error="answered too late, by an arranged fault; not delivered"
+)
 
 FORGED = "a forged copy came first, by an arranged fault, and was "
-"""How the error of an attempt begins that a forged copy preceded; it ends with ``accepted`` or ``rejected``."""
+"""The beginning of an attempt's error after a forged copy, before ``accepted`` or ``rejected``."""
 
 TAMPERED = "tampered with, by an arranged fault"
-"""The error of an attempt whose body was changed after it was signed, where the receiver answered."""
+"""The error of an attempt whose body was changed after signing, where the receiver responded."""
 
 
 async def send_with_fault(effect: FaultEffect, request: SignedRequest, send: Send) -> HttpResult:
-    """Send a delivery as the fault says, and return the result to record. Further copies are not recorded."""
+    """Send a delivery as the fault says; return its result to record, but no copy's."""
     if effect.lose:
         return LOST
     if effect.forge:
         forged = await send(replace(request, body=tamper(request.body)))
-        return replace(await send(request), error=f"{FORGED}{'accepted' if forged.ok else 'rejected'}")
+        return replace(
+            await send(request), error=f"{FORGED}{'accepted' if forged.ok else 'rejected'}"
+        )
     sent = replace(request, body=tamper(request.body)) if effect.tamper else request
     if effect.together:
         copies = 1 + (effect.duplicate or 0)
@@ -72,7 +78,7 @@ async def send_with_fault(effect: FaultEffect, request: SignedRequest, send: Sen
 
 
 def together(requests: int) -> Pace:
-    """Return the pace of so many requests, which wait for each other with all but their last byte sent."""
+    """Return the pace for simultaneous requests: all wait for one another before the last byte."""
     meeting = asyncio.Barrier(requests)
 
     async def pace(request: bytes) -> AsyncIterator[bytes]:
@@ -86,7 +92,7 @@ def together(requests: int) -> Pace:
 
 
 def tamper(body: bytes) -> bytes:
-    """Return the body of an event, changed after it was signed: still JSON, and no longer what was signed."""
+    """Return an event's body changed after signing: valid JSON with a wrong signature."""
     return body[:-1] + b',"tampered":true}'
 
 
@@ -96,19 +102,19 @@ def tamper(body: bytes) -> bytes:
 Delivered = DeliverWebhook | OpenPage
 
 AT_ONCE = 32
-"""Delivery attempts under way in one world; each has its own limit, so hanging receivers stop no other world."""
+"""Delivery attempts under way in one world; hanging receivers stop no other world."""
 
 CANCELED_AGAIN = 0.5
 """Seconds (real time) after which what still goes on is canceled once more."""
 
 side_by_side = ContextVar("side_by_side", default=False)
-"""Whether the deliveries that a request causes wait for no other one: its client does not wait for them (B-84)."""
+"""Whether a request's deliveries wait for no other: its client does not wait for them (B-84)."""
 
 GRACE = 0.2
-"""Seconds (real time) in which a delivery under way may still be answered; then a request waiting for it gets 409."""
+"""Seconds (real time) that a request waits for a delivery under way before it gets 409."""
 
 TRIES = 30
-"""How often an outcome is recorded again, one second (real time) after the other, while the state cannot be stored."""
+"""Attempts to record a result, a second (real time) apart, while storing fails."""
 
 NOT_SENT = HttpResult(status_code=None, error="not sent")
 
@@ -116,13 +122,14 @@ ARRANGED = {
     "succeeded": HttpResult(status_code=200, body=""),
     "failed": HttpResult(status_code=None, error="failed, as arranged"),
 }
-"""The results of attempts whose outcome was arranged; a failure is retried like any connection error (B-84)."""
+"""The results of attempts by arranged outcome; failures are retried as usual (B-84)."""
 
 
 class HeldDelivery(NamedTuple):
     """A delivery that an injected fault holds back until another one to its endpoint is made.
 
-    ``until`` None: it follows the next one; ``next``: it goes with that one; a type: it goes with the next one of that type.
+    ``until`` None: it follows the next one; ``next``: it goes with that one; a type: it goes with
+    the next one of that type.
     """
 
     effect: DeliverWebhook
@@ -130,14 +137,15 @@ class HeldDelivery(NamedTuple):
 
 
 class Outbox:
-    """A queue for each endpoint, in which events arrive in order of creation (B-84); queues do not wait for each other.
+    """A queue for each endpoint, in order of creation (B-84); queues do not wait for one another.
 
-    What is in one queue is handled one at a time. Handling may wait for nothing, so between two deliveries other tasks
-    run once a time slice is over.
+    What is in one queue is handled one at a time. Handling may wait for nothing, so between two
+    deliveries other tasks run once a time slice is over.
 
-    While the state cannot be stored, an outcome waits to be recorded, and what is behind it in its queue waits too.
-    After ``TRIES`` seconds it stays pending in the world and is sent again when the world is next resumed. An injected
-    fault may hold a delivery back until a later one was made: it is in ``_held``, by endpoint.
+    While the state cannot be stored, an outcome waits to be recorded, and what is behind it in its
+    queue waits too. After ``TRIES`` seconds it stays pending in the world and is sent again when
+    the world is next resumed. An injected fault may hold a delivery back until a later one was
+    made: it is in ``_held``, by endpoint.
     """
 
     def __init__(self, runner: UnitRunner, sender: WebhookSender) -> None:
@@ -198,27 +206,34 @@ class Outbox:
             await asyncio.wait(list(self._workers.values()))
 
     async def close(self) -> None:
-        """Drop what waits, and cancel what is being handled. What is put in later is not concerned."""
+        """Drop waiting effects and cancel running ones; later effects are not affected."""
         for outcome in self._awaited.values():
             if not outcome.done():
-                message = "This world was put back, or is being closed, while the delivery was under way."
-                outcome.set_exception(ApiError("INVALID_STATUS_TRANSITION", http_status=409, message=message))
+                message = (
+                    "This world was put back, or is being closed, while the delivery was under way."
+                )
+                outcome.set_exception(
+                    ApiError("INVALID_STATUS_TRANSITION", http_status=409, message=message)
+                )
         workers = dict(self._workers)
         pending = set(workers.values())
         while pending:
             for worker in pending:
                 worker.cancel()
-            # Python 3.11's wait_for swallows a cancellation that meets the end of what it waits for.
+            # Python 3.11's wait_for swallows a cancellation that meets the end of what it waits
+            # for.
             _, pending = await asyncio.wait(pending, timeout=CANCELED_AGAIN)
         for key, worker in workers.items():
-            if self._workers.get(key) is worker:  # canceled before its first step, it had no chance to clear up
+            if (
+                self._workers.get(key) is worker
+            ):  # canceled before its first step, it had no chance to clear up
                 del self._workers[key], self._waiting[key]
         self._held.clear()
 
     # -- what is waited for
 
     async def ask(self, effect: Effect) -> HttpResult:
-        """Perform an effect whose outcome a command waits for. A delivery waits for those queued before it."""
+        """Perform an effect for a waiting command; a delivery waits for earlier queued ones."""
         if isinstance(effect, PingEndpoint):
             return await self._send(deliveries.ping(effect, int(time.time())))
         if not isinstance(effect, DeliverWebhook):
@@ -227,21 +242,27 @@ class Outbox:
         self._awaited[effect.delivery] = outcome
         self._put(effect.webhook, effect)
         try:
-            return await asyncio.shield(outcome)  # an attempt that nobody waits for any more goes on
+            return await asyncio.shield(
+                outcome
+            )  # an attempt that nobody waits for any more goes on
         finally:
             del self._awaited[effect.delivery]
 
     async def unanswered(self, webhook: str | None = None) -> str | None:
-        """Return a delivery under way now, to one endpoint or to any, that is not answered within ``GRACE`` seconds; its id.
+        """Return the id of a delivery under way, to one endpoint or any, not finished in ``GRACE``.
 
-        Who asks while handling that delivery would wait for it in vain. Most are answered in milliseconds, so that
-        others are held up no longer than that.
+        Who asks while handling that delivery would wait for it in vain. Most are answered in
+        milliseconds, so that others are held up no longer than that.
         """
         attempted = self._attempted.items()
-        under_way = {outcome: delivery for delivery, (id, outcome) in attempted if webhook in (None, id)}
+        under_way = {
+            outcome: delivery for delivery, (id, outcome) in attempted if webhook in (None, id)
+        }
         if under_way:
             await asyncio.wait(under_way, timeout=GRACE)
-        return next((delivery for outcome, delivery in under_way.items() if not outcome.done()), None)
+        return next(
+            (delivery for outcome, delivery in under_way.items() if not outcome.done()), None
+        )
 
     # -- webhooks
 
@@ -250,7 +271,10 @@ class Outbox:
             await self._runner.durable()
             await self._sender.send(effect.url, {}, b"", look_ups=self._look_ups, method="GET")
             return
-        result, outcome = NOT_SENT, self._awaited.get(effect.delivery) or asyncio.get_running_loop().create_future()
+        result, outcome = (
+            NOT_SENT,
+            self._awaited.get(effect.delivery) or asyncio.get_running_loop().create_future(),
+        )
         self._attempted[effect.delivery] = effect.webhook, outcome
         try:
             result = await self._attempt(effect)
@@ -274,14 +298,20 @@ class Outbox:
         fault = None if exempt_from_faults else await self._injected_fault(effect)
         if fault is not None and fault.then.delay is not None:
             return NOT_SENT
-        if fault is not None and (fault.then.reorder or fault.then.overlap) and effect.webhook not in self._held:
+        if (
+            fault is not None
+            and (fault.then.reorder or fault.then.overlap)
+            and effect.webhook not in self._held
+        ):
             until = type if fault.then.overlap == "same_type" else fault.then.overlap
             self._held[effect.webhook] = HeldDelivery(effect, until)
             return NOT_SENT
         result = await self._arranged_outcome()
         if result is None:
             send = partial(self._send, pace=pace)
-            result = await (send(request) if fault is None else send_with_fault(fault.then, request, self._send))
+            result = await (
+                send(request) if fault is None else send_with_fault(fault.then, request, self._send)
+            )
         again = fault.seconds if fault and fault.then.again else None
         recorded = {"post": effect, "sent": request, "answer": result, "at": at, "again": again}
         await self._commit(deliveries.record_attempt, recorded)
@@ -299,7 +329,7 @@ class Outbox:
         return (await asyncio.gather(*attempts))[0]
 
     def _released(self, effect: DeliverWebhook, *until: str | None) -> DeliverWebhook | None:
-        """Return the delivery to the same endpoint that was held back until now, if there is one."""
+        """Return the delivery to the same endpoint that was held back until now, if any."""
         held = self._held.get(effect.webhook)
         return self._held.pop(effect.webhook).effect if held and held.until in until else None
 
@@ -310,7 +340,7 @@ class Outbox:
         return fault
 
     async def _arranged_outcome(self) -> HttpResult | None:
-        """Return the outcome that was arranged for the next delivery attempts, which are then not made at all."""
+        """Return the arranged outcome of the next delivery attempts, which are then not made."""
         if not self._runner.world.table(Outcome).where("operation", "delivery"):
             return None
         outcome: Outcome | None = await self._commit(consume_outcome, {"operation": "delivery"})
@@ -319,13 +349,19 @@ class Outbox:
     async def _send(self, request: SignedRequest, pace: Pace | None = None) -> HttpResult:
         await self._runner.durable()
         return await self._sender.send(
-            request.url, request.headers, request.body, verify=request.verify, look_ups=self._look_ups, pace=pace
+            request.url,
+            request.headers,
+            request.body,
+            verify=request.verify,
+            look_ups=self._look_ups,
+            pace=pace,
         )
 
     async def _commit(self, command: Command, arguments: dict[str, Any]) -> Any:
-        """Run a command as a unit of work; again while it cannot be stored, so that nothing is sent twice for that.
+        """Run a command as a unit of work, repeated until stored, so that nothing is sent twice.
 
-        Raises ``StorageError`` if it still cannot be stored after ``TRIES`` seconds, or if the world was closed.
+        Raises ``StorageError`` if it still cannot be stored after ``TRIES`` seconds, or if the
+        world was closed.
         """
         for _ in range(TRIES):
             try:

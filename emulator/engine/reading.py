@@ -1,7 +1,9 @@
-"""Reading a large world: plain functions in a thread, on what does not change, while the event loop serves others.
+"""Reading a large world: plain functions in a thread, on what does not change, while the event loop
+serves others.
 
-Records are frozen, so that a copy of a world takes some milliseconds of the loop: lists of its records. All else that
-is long happens in one thread, one piece of work after the other. A small world is read at once, as it is.
+Records are frozen, so that a copy of a world takes some milliseconds of the loop: lists of its
+records. All else that is long happens in one thread, one piece of work after the other. A small
+world is read at once, as it is.
 """
 
 from __future__ import annotations
@@ -52,5 +54,7 @@ async def examine(view: View, function: Callable[..., T], *args: Any) -> T:
     return await in_thread(_examine, WorldContents(world), journal.copied(), function, *args)
 
 
-def _examine(contents: WorldContents, journal: Journal, function: Callable[..., T], *args: Any) -> T:
+def _examine(
+    contents: WorldContents, journal: Journal, function: Callable[..., T], *args: Any
+) -> T:
     return function(View(contents.view(), journal), *args)

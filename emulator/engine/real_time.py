@@ -8,8 +8,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-# freezegun replaces ``time.monotonic``, and may have done so before this module is imported. It leaves
-# ``clock_gettime`` alone, and so does time-machine for every clock but the system's.
+# freezegun replaces ``time.monotonic``, and may have done so before this module is imported. It
+# leaves ``clock_gettime`` alone, and so does time-machine for every clock but the system's.
 _elapsed: Callable[[], float] = (
     partial(time.clock_gettime, time.CLOCK_BOOTTIME)
     if hasattr(time, "CLOCK_BOOTTIME")
@@ -39,9 +39,11 @@ def is_set_by_a_test() -> bool:
 
 
 class RealTime:
-    """What time it is for the clocks of one server: the system's at its start, and the time that has passed since.
+    """What time it is for the clocks of one server: the system's at its start, and the time that
+    has passed since.
 
-    While a test has set the time of this process (freezegun, time-machine), it is the time that the test set.
+    While a test has set the time of this process (freezegun, time-machine), it is the time that the
+    test set.
     """
 
     def __init__(self) -> None:
@@ -52,6 +54,8 @@ class RealTime:
         """Return Unix time in seconds."""
         if is_set_by_a_test():
             return time.time()
-        if self._start is None:  # a server that starts under a test's time asks the system once that has ended
+        if (
+            self._start is None
+        ):  # a server that starts under a test's time asks the system once that has ended
             self._start = time.time() - _elapsed()
         return self._start + _elapsed()

@@ -1,7 +1,8 @@
-"""Redaction: card numbers, accounts, keys, passwords, tokens and secrets are masked where they are shown.
+"""Redaction: masks card numbers, accounts, keys, passwords, tokens and secrets in displays.
 
-One table of spellings serves the journal, the log, recordings and reports. A snapshot that is shared is scrubbed: it keeps its
-structure, with invented secrets, names, emails, phones and addresses, and can be restored.
+One table of spellings serves the journal, the log, recordings and reports. A snapshot that is
+shared is scrubbed: it keeps its structure, with invented secrets, names, emails, phones and
+addresses, and can be restored.
 """
 
 from __future__ import annotations
@@ -26,27 +27,35 @@ from emulator.document.tree import map_texts
 from emulator.resources.customers import payment_details
 from emulator.resources.customers.payment_details import magic_value_of
 
-# The large ones are strings, which are compiled for the first text that may have a secret, and not at each start.
+# The large ones are strings, which are compiled for the first text that may have a secret, and not
+# at each start.
 
-# What may stand between two digits of a card number, and between two characters of an account, but not of an address.
+# What may stand between two digits of a card number, and between two characters of an account, but
+# not of an address.
 _GAP, _ACCOUNT_GAP = r"[^0-9A-Za-z]{0,3}", r"[^0-9A-Za-z@\"=&?<>{}\[\]]{0,3}"
-# Groups as on a card, or single digits, with equal gaps; or any groups with usual gaps: no date begins with 4, 5 or 6.
+# Groups as on a card, or single digits, with equal gaps; or any groups with usual gaps: no date
+# begins with 4, 5 or 6.
 _CARD = (
     r"(?<![0-9])(?=[2-9])(?=("
-    rf"[0-9]{{4}}(?P<four>{_GAP})[0-9]{{4}}(?P=four)[0-9]{{4}}(?P=four)[0-9]{{1,4}}(?:(?P=four)[0-9]{{1,3}})?(?![0-9])"
+    rf"[0-9]{{4}}(?P<four>{_GAP})[0-9]{{4}}(?P=four)[0-9]{{4}}(?P=four)[0-9]{{1,4}}"
+    r"(?:(?P=four)[0-9]{1,3})?(?![0-9])"
     rf"|[0-9]{{4}}(?P<six>{_GAP})[0-9]{{6}}(?P=six)[0-9]{{4,5}}(?![0-9])"
     rf"|[0-9](?P<one>{_GAP})[0-9](?:(?P=one)[0-9]){{11,17}}(?!(?P=one)?[0-9])"
     r"|[456](?:[\s\u200b-\u200d\u2060\ufeff_./\u00ad\u2010-\u2015\u2212-]{0,2}[0-9]){15}(?![0-9])))"
 )
 # Too many digits for one card may be several without a gap.
 _SEVERAL_CARDS = re.compile(r"[0-9]{20,}")
-_BRANDED = r"4\d{12}(?:\d{3}){0,2}|(?:2[2-7]|35|[56]\d|81|82|97)\d{14}|3[47]\d{13}|3[0689]\d{12}|6\d{16,18}"
+_BRANDED = (
+    r"4\d{12}(?:\d{3}){0,2}|(?:2[2-7]|35|[56]\d|81|82|97)\d{14}"
+    r"|3[47]\d{13}|3[0689]\d{12}|6\d{16,18}"
+)
 _ACCOUNT = (
-    rf"(?i)(?=([A-Z]{_ACCOUNT_GAP}[A-Z]{_ACCOUNT_GAP}[0-9]{_ACCOUNT_GAP}[0-9](?:{_ACCOUNT_GAP}[A-Z0-9]){{11,30}}))"
+    rf"(?i)(?=([A-Z]{_ACCOUNT_GAP}[A-Z]{_ACCOUNT_GAP}[0-9]{_ACCOUNT_GAP}[0-9]"
+    rf"(?:{_ACCOUNT_GAP}[A-Z0-9]){{11,30}}))"
 )
 _NO_CHARACTERS = re.compile(r"[^0-9A-Za-z]+")
 
-# Each with the part that may be shown, then the part that is masked. English words end as keys begin: task_test.
+# Each shows its first part and masks its second. English words end as keys begin: task_test.
 _KEY = r"(?i)(?<!ri|ta|di|ma|de)([sp]k_(?:test|prod)_)([a-z0-9_-]+)"
 _WEBHOOK_SECRET = re.compile(r"(?i)(whsec_)([0-9a-z+/=_-]+)")
 _WEB_TOKEN = re.compile(r"(?<![\w-])(eyJ)([\w-]{10,}\.[\w-]{10,}(?:\.[\w-]*)?)")
@@ -59,7 +68,9 @@ _OTHER_NAME = (
     r"(?:iban|account_?number|secret|passw(?:or)?d|token|signature|sig|authorization|bearer|credential|jwt"
     r"|(?:api|access|private)[_-]?key)s?"
 )
-_NAME = re.compile(rf"(?i)(?:.*[.\[\]])?\s*(?:({_CARD_NAME})|({_CODE_NAME})|[\w-]*{_OTHER_NAME})\s*\]?")
+_NAME = re.compile(
+    rf"(?i)(?:.*[.\[\]])?\s*(?:({_CARD_NAME})|({_CODE_NAME})|[\w-]*{_OTHER_NAME})\s*\]?"
+)
 _NAMED = (
     rf"(?i)((?<![\w.-])(?:({_CARD_NAME})|({_CODE_NAME})|[\w.-]{{0,60}}{_OTHER_NAME}|(?:^|(?<=[?&]))[\w-]{{0,60}}key)"
     r"\]?(?:\\*[\"']\s*:\s*\[?\s*|=)(?:\\*[\"'])?(?:(?:basic|bearer)\s+)?)((?<=[\"'])[^\"'\\]+|[^\"'\\&\s,;}{\[\]#]+)"
@@ -90,8 +101,10 @@ def stars(secret: str) -> str:
 
 
 def has_live_key(*texts: str) -> bool:
-    """Return whether there is a live key (``sk_prod_…``, ``pk_prod_…``) in these texts, however it is written."""
-    found = (part for text in texts for part in (_plain(text), *map(_decoded, _BASE64.findall(text))))
+    """Return whether these texts contain a live key (``sk_prod_…``, ``pk_prod_…``) in any form."""
+    found = (
+        part for text in texts for part in (_plain(text), *map(_decoded, _BASE64.findall(text)))
+    )
     return any(re.search(_LIVE_KEY, part) for part in found)
 
 
@@ -102,7 +115,7 @@ def _decoded(text: str) -> str:
 
 
 def redact(text: bytes) -> bytes:
-    """Return a body, path or query without secrets. One that has some is shown in UTF-8, also where it came in UTF-16."""
+    """Return a body, path or query without secrets; one that had some is shown in UTF-8."""
     texts = [text.replace(b"\0", b"").decode("utf-8", "replace")]
     if b"\0" in text:
         texts = [*(text.decode(each, "replace") for each in ("utf-16-le", "utf-16-be")), *texts]
@@ -118,7 +131,7 @@ def redact_header(name: str, value: str) -> str:
 
 
 def redact_field(name: str, value: Any, mask: Mask = stars) -> Any:
-    """Return the value of a field without secrets; its name may say that all of it is one, however deep."""
+    """Return a field's value without secrets; its name may make all of it one, at any depth."""
     return redact_value(value, mask, _NAME.fullmatch(name))
 
 
@@ -142,7 +155,7 @@ def redact_value(value: Any, mask: Mask = stars, named: re.Match[str] | None = N
 
 
 def redact_text(text: str, mask: Mask = stars) -> str:
-    """Return a text, JSON, a form or a URL without secrets. The last four digits of numbers stay, and how keys begin."""
+    """Return a text, JSON, form or URL without secrets; last four digits and keys' starts stay."""
     if not _may_have_secrets(text if text.isascii() else _in_ascii(text)):
         return text
     if text.lstrip()[:1] in ("{", "[", '"'):
@@ -154,11 +167,15 @@ def redact_text(text: str, mask: Mask = stars) -> str:
             pass
     text = _redact_form(text, mask)
     plain = _plain(text)  # as a reader would see it
-    redacted = _replaced(_ACCOUNT, plain, _account)  # first, because the digits of an account look like a card
+    redacted = _replaced(
+        _ACCOUNT, plain, _account
+    )  # first, because the digits of an account look like a card
     redacted = _replaced(_CARD, _SEVERAL_CARDS.sub(_redact_several, redacted), _card)
     for pattern in (_KEY, _WEBHOOK_SECRET, _WEB_TOKEN, _PASSWORD):
         redacted = re.sub(pattern, lambda match: match[1] + mask(match[2]), redacted)
-    redacted = re.sub(_NAMED, lambda match: match[1] + _redact_named(match[4], match, mask, by=1), redacted)
+    redacted = re.sub(
+        _NAMED, lambda match: match[1] + _redact_named(match[4], match, mask, by=1), redacted
+    )
     return text if redacted == plain else redacted
 
 
@@ -174,14 +191,20 @@ def _redact_form(text: str, mask: Mask) -> str:
     """Return a form or a query redacted, and any other text as it is."""
     path, mark, query = text.rpartition("?")
     given = parse_qsl(query, keep_blank_values=True) if "=" in query and " " not in query else []
-    redacted = [(redact_text(name, mask), str(redact_field(name, value, mask))) for name, value in given]
+    redacted = [
+        (redact_text(name, mask), str(redact_field(name, value, mask))) for name, value in given
+    ]
     if redacted == given:
         return text
-    return path + mark + "&".join("=".join(quote_plus(part, safe="*") for part in pair) for pair in redacted)
+    return (
+        path
+        + mark
+        + "&".join("=".join(quote_plus(part, safe="*") for part in pair) for pair in redacted)
+    )
 
 
 def _plain(text: str) -> str:
-    """Return a text with its escapes resolved, and the digits and letters of other widths and scripts as those of ASCII."""
+    """Return a text with escapes resolved, and digits and letters of any script as ASCII."""
     plain = text
     if "\\" in text:
         plain = _ESCAPE.sub(lambda match: chr(int(match[1] or "20", 16)), text)
@@ -217,7 +240,7 @@ def _may_have_secrets(text: str) -> bool:
 
 
 def _redact_named(text: str, named: re.Match[str], mask: Mask, by: int = 0) -> str:
-    """Return the masked value of a name: a card's if the match's first group after ``by`` found it, a code's if the second."""
+    """Return a name's masked value: a card's for the first group after ``by``, else a code's."""
     if named[by + 1]:
         return _last_four(text)
     start = "whsec_" if text.startswith("whsec_") else ""
@@ -225,7 +248,7 @@ def _redact_named(text: str, named: re.Match[str], mask: Mask, by: int = 0) -> s
 
 
 def _last_four(text: str) -> str:
-    """Return a number's last four digits, masked before. A short one, or one with letters (a receipt's), is no card's."""
+    """Return a masked number's last four digits; short or lettered numbers are no card's."""
     digits = [character for character in text if character.isdigit()]
     is_card = len(digits) > (11 if any(map(str.isalpha, text)) else 4)
     return "****" + "".join(digits[-4:]) if is_card else redact_text(text)
@@ -240,7 +263,7 @@ def _redact_several(match: re.Match[str]) -> str:
 
 
 def _replaced(pattern: str, text: str, found: Callable[[re.Match[str]], tuple[int, str]]) -> str:
-    """Return a text in which what begins where a pattern finds something is replaced, as far as ``found`` says."""
+    """Return a text with a pattern's matches replaced, as far as ``found`` says."""
     parts, done = [], 0
     for match in re.finditer(pattern, text):
         length, redacted = found(match) if match.start() >= done else (0, "")
@@ -261,7 +284,7 @@ def _account(match: re.Match[str]) -> tuple[int, str]:
 
 
 def _card(match: re.Match[str]) -> tuple[int, str]:
-    """Return the length of a card number, and its mask. A code may follow; after a plus, under 15 digits are a phone number."""
+    """Return the length and mask of a card number; after a plus, under 15 digits are a phone's."""
     least = 15 if match.string[match.start() - 1 : match.start()] == "+" else 13
     for number in (match[1], match[1].rpartition(match["four"])[0] if match["four"] else ""):
         digits = _NO_CHARACTERS.sub("", number)
@@ -281,7 +304,7 @@ _EMAIL = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9-]+(?:\.[A-Za-z
 _PHONE = re.compile(r"(?<![\w+])\+[1-9]\d{6,14}(?!\d)")
 
 PHONE_PREFIX = 6
-"""Characters of a phone number that stay: country and operator, by which the number is recognised."""
+"""Visible characters of a phone number: country and operator, to recognize the number."""
 
 SHORTEST = 4
 """Characters that a name must have to be looked for within other texts."""
@@ -289,9 +312,11 @@ SHORTEST = 4
 _WITHIN_WORD = re.compile(r"\w\w")
 
 VARIANTS = 200
-"""Invented values that are tried, until one has the effect that the original has as a magic value (B-54)."""
+"""Invented values to try until one has the effect of the original magic value (B-54)."""
 
-PERSONAL = frozenset(["firstname", "lastname", "line1", "line2", "city", "state", "postal_code", "holder"])
+PERSONAL = frozenset(
+    ["firstname", "lastname", "line1", "line2", "city", "state", "postal_code", "holder"]
+)
 """Fields with names of people and parts of addresses, in every kind of record."""
 
 ADDRESS = frozenset(["line1", "line2", "city", "state", "postal_code"])
@@ -299,7 +324,12 @@ PERSON = frozenset(["email", "phone"])
 """An object that has one of these fields is a person, so its ``name`` is one of a person."""
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-_ALPHABETS = (("\u0621", "\u064a"), ("\u0430", "\u044f"), ("\u03b1", "\u03c9"), ("\u4e00", "\u9fa5"))
+_ALPHABETS = (
+    ("\u0621", "\u064a"),
+    ("\u0430", "\u044f"),
+    ("\u03b1", "\u03c9"),
+    ("\u4e00", "\u9fa5"),
+)
 """First and last letter of the scripts that stay what they are; other letters become Latin ones."""
 
 
@@ -308,18 +338,29 @@ class Scrubber:
         self._world = world
         self._key = f"{world.seed}/{world.name}".encode()
         self._names: dict[str, str] = {}
-        self._beginning: defaultdict[str, list[str]] = defaultdict(list)  # names by their first word, the longest first
+        self._beginning: defaultdict[str, list[str]] = defaultdict(
+            list
+        )  # names by their first word, the longest first
 
     def tables(self, exported: dict[str, Any]) -> dict[str, Any]:
-        """Return the tables scrubbed: values of fields first, then their occurrences within other texts."""
+        """Return the tables scrubbed: values of fields first, then those values in other texts."""
         heads = {
             number: {**head, "seed": self._digest("seed", str(head["seed"])).hex()}
             for number, head in exported["worlds"].items()
         }
-        kinds = {name: table for name, table in exported.items() if name not in ("emulator", "worlds", "snapshots")}
+        kinds = {
+            name: table
+            for name, table in exported.items()
+            if name not in ("emulator", "worlds", "snapshots")
+        }
         # A webhook secret becomes an invented one, so that webhooks are still signed.
-        replaced = {name: self._replaced(redact_value(table, self._disguised)) for name, table in kinds.items()}
-        for name in sorted((name for name in self._names if len(name) >= SHORTEST), key=len, reverse=True):
+        replaced = {
+            name: self._replaced(redact_value(table, self._disguised))
+            for name, table in kinds.items()
+        }
+        for name in sorted(
+            (name for name in self._names if len(name) >= SHORTEST), key=len, reverse=True
+        ):
             self._beginning["".join(re.findall(r"^\w+", name))].append(name)
         replaced = map_texts(replaced, lambda text: _replaced(r"\w+", text, self._name_at))
         return {**exported, "worlds": heads, **replaced}
@@ -350,7 +391,9 @@ class Scrubber:
             body = self._replaced(redact_value(json.loads(b64decode(value)), self._disguised))
         except (InvalidBase64, ValueError):
             return value
-        return b64encode(json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()).decode()
+        return b64encode(
+            json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+        ).decode()
 
     def _name(self, value: str) -> str:
         if value not in self._names:
@@ -361,7 +404,9 @@ class Scrubber:
         """Return the length of a name that begins with a word of a text, and the invented one."""
         for name in self._beginning.get(word[0], ()):
             end = word.start() + len(name)
-            if word.string.startswith(name, word.start()) and not _WITHIN_WORD.match(word.string, end - 1):
+            if word.string.startswith(name, word.start()) and not _WITHIN_WORD.match(
+                word.string, end - 1
+            ):
                 return len(name), self._names[name]
         return 0, ""
 
@@ -394,16 +439,20 @@ class Scrubber:
         return self._with_same_effect("mobile_money", value, invented)
 
     def _with_same_effect(self, type: str, value: str, invented: Callable[[int], str]) -> str:
-        """Return an invented value that gets the same outcome from the operator; a magic value may be the only one."""
+        """Return an invented value with the operator's same outcome; perhaps only a magic value."""
         effect = magic_value_of(self._world, type, value)
         variants = map(invented, range(VARIANTS))
-        return next((each for each in variants if magic_value_of(self._world, type, each) == effect), value)
+        return next(
+            (each for each in variants if magic_value_of(self._world, type, each) == effect), value
+        )
 
     def _disguised(self, text: str, variant: int = 0) -> str:
         """Return a text with other letters and digits of the same kind; everything else stays."""
         drawn = shake_256(self._digest(f"text {variant}", text)).digest(2 * len(text))
         numbers = (int.from_bytes(drawn[place : place + 2]) for place in range(0, len(drawn), 2))
-        return "".join(_another(character, number) for character, number in zip(text, numbers, strict=True))
+        return "".join(
+            _another(character, number) for character, number in zip(text, numbers, strict=True)
+        )
 
     def _digest(self, what: str, value: str) -> bytes:
         return hmac.digest(self._key, f"{what}/{value}".encode(), "sha256")

@@ -1,6 +1,7 @@
 """Reference data: the content of the fixture files, which is read on first use.
 
-Magic values and keys, the countries of addresses, the examples of every error code, and the assumptions.
+Magic values and keys, the countries of addresses, the examples of every error code, and the
+assumptions.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class ReferenceData:
 
     @cached_property
     def samples(self) -> dict[str, dict[str, Any]]:
-        """By type of event, the ``data`` of the document's example; without the types that only test an endpoint."""
+        """The ``data`` of the document's example by event type, without endpoint tests' types."""
         hooks = bundles.load("service")["x-webhooks"]
         return {
             type: hook["post"]["requestBody"]["content"]["application/json"]["example"]["data"]
@@ -52,7 +53,7 @@ class ReferenceData:
         }
 
     def country(self, address: IpAddress) -> str | None:
-        """Return the country of an IP address as an ISO 3166-1 alpha-2 code, or None if it is not known (B-70)."""
+        """Return an IP address's country (ISO 3166-1 alpha-2 code), None if unknown (B-70)."""
         return next((country for networks, country in self._networks if address in networks), None)
 
     @cached_property
@@ -65,7 +66,7 @@ MAX_DEPTH = 100
 
 
 def read_yaml(file: Path) -> Any:
-    """Return the content of a YAML (or JSON) file. Raises ``OSError``, ``ValueError`` or ``yaml.YAMLError``."""
+    """Return a YAML or JSON file's content. Raises ``OSError``, ``ValueError``, ``YAMLError``."""
     return parse_yaml(file.read_text("utf-8"))
 
 
@@ -77,7 +78,9 @@ def parse_yaml(text: str) -> Any:
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     depth = 0
     for event in yaml.parse(text, loader):
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(
+            event, yaml.CollectionEndEvent
+        )
         if depth > MAX_DEPTH:  # the loader calls itself for each, and would end the process
             raise ValueError(f"has more than {MAX_DEPTH} lists and mappings in each other")
     return yaml.load(text, Loader=loader)  # noqa: S506  # both loaders are the safe one
@@ -86,10 +89,13 @@ def parse_yaml(text: str) -> Any:
 # -- how each error is caused
 
 
-class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename={"name": "as"}):
-    """One request (``METHOD /path``). ``key`` is an API key other than the reader's own, ``''`` for none.
+class Step(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename={"name": "as"}
+):
+    """One request (``METHOD /path``). ``key`` replaces the reader's API key; ``''`` means none.
 
-    ``name`` names its answer: later steps refer to ``{name.field}``. ``advance`` moves the clock instead of a request.
+    ``name`` names its answer: later steps refer to ``{name.field}``. ``advance`` moves the clock
+    instead of a request.
     """
 
     request: str = ""
@@ -101,7 +107,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class ErrorExample(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a code means and how to trigger it; without steps, only the header ``Emulator-Answer`` does."""
+    """A code's meaning and trigger; without steps, only ``Emulator-Answer`` triggers it."""
 
     explain: str
     steps: tuple[Step, ...] = ()
@@ -111,14 +117,15 @@ def error_examples() -> dict[str, ErrorExample]:
     return msgspec.convert(fixture("errors"), dict[str, ErrorExample])
 
 
-# -- what the specification leaves open, by number (B-01 …) and, where an App can choose, by name (B-99)
+# -- what the specification leaves open, by number (B-01 …) and, where Apps choose, by name (B-99)
 
 
 class Assumption(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One assumption.
 
-    ``reads`` says in short what the specification has in its ``section``, ``decided`` what the emulator does.
-    ``settings`` are what changes it in an App (B-90), ``names`` the named assumptions that do (B-99).
+    ``reads`` says in short what the specification has in its ``section``, ``decided`` what the
+    emulator does. ``settings`` are what changes it in an App (B-90), ``names`` the named
+    assumptions that do (B-99).
     """
 
     area: str
@@ -131,14 +138,14 @@ class Assumption(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class NamedAssumption(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A ``sentence`` of the specification, and what each of the ``values`` does; the first is the default."""
+    """A ``sentence`` of the specification, and its ``values`` with effects, the default first."""
 
     sentence: str
     values: dict[str, str]
 
 
 def numbered_assumptions() -> dict[str, Assumption]:
-    """Return every assumption by its number (``B-58``), in order, with the defaults of the settings that it names."""
+    """Return every assumption by number (``B-58``), in order, with its settings' defaults."""
     read = msgspec.convert(fixture("assumptions"), dict[str, Assumption])
     return {
         number: msgspec.structs.replace(each, decided=_SETTING.sub(_default, each.decided))
@@ -151,7 +158,11 @@ _SETTING = re.compile(rf"\{{({'|'.join(Settings.__struct_fields__[1:])})\}}")
 
 def _default(name: re.Match[str]) -> str:
     value = getattr(Settings(), name[1])
-    return f"{', '.join(map(str, value[:-1]))} and {value[-1]}" if isinstance(value, tuple) else str(value)
+    return (
+        f"{', '.join(map(str, value[:-1]))} and {value[-1]}"
+        if isinstance(value, tuple)
+        else str(value)
+    )
 
 
 def named_assumptions() -> dict[str, NamedAssumption]:
@@ -159,7 +170,7 @@ def named_assumptions() -> dict[str, NamedAssumption]:
 
 
 def assumptions_of(settings: Settings) -> list[dict[str, Any]]:
-    """Return every named assumption as it is listed, with its value in these settings and its numbers."""
+    """Return every listed named assumption with its value in these settings and its numbers."""
     values, numbered = values_of_assumptions(settings), numbered_assumptions()
     return [
         {

@@ -36,7 +36,13 @@ from emulator.engine.outbox import Outbox
 from emulator.engine.reading import View, examine, in_thread, read_page
 from emulator.engine.slices import Slices
 from emulator.engine.storage.serialization import WorldSnapshot, saved
-from emulator.engine.storage.store import WORLD, Edition, StorageError, WorldClosed, WorldPersistence
+from emulator.engine.storage.store import (
+    WORLD,
+    Edition,
+    StorageError,
+    WorldClosed,
+    WorldPersistence,
+)
 from emulator.resources.app.settings import RateLimit, Settings
 
 # -- limits on the requests of one key (B-25)
@@ -50,7 +56,7 @@ MAX_RETRY_SECONDS = 24 * 3600
 
 
 class RateLimiter:
-    """The limits of one key, by a bucket that fills steadily; each request takes a token. ``now`` is monotonic, in seconds."""
+    """A key's limits: requests take tokens from a filling bucket. ``now`` is monotonic seconds."""
 
     def __init__(self) -> None:
         self._in_progress = 0
@@ -59,7 +65,7 @@ class RateLimiter:
 
     @contextmanager
     def acquire(self, own: Settings, now: float) -> Iterator[None]:
-        """Hold a place for one request, while the context lasts; 429 for one too many, which takes no token."""
+        """Hold a place for one request while the context lasts; else 429, taking no token."""
         if own.concurrency_limit is not None and self._in_progress >= own.concurrency_limit:
             raise ApiError("TOO_MANY_REQUESTS", retry_after=RETRY_SECONDS)
         if own.rate_limit is not None:
@@ -71,7 +77,7 @@ class RateLimiter:
             self._in_progress -= 1
 
     def _take(self, limit: RateLimit, now: float) -> None:
-        """Take a token, or raise 429 ``RATE_LIMIT_EXCEEDED`` with the whole seconds until there is one."""
+        """Take a token, or raise 429 ``RATE_LIMIT_EXCEEDED`` with the whole seconds to wait."""
         filled = self._tokens + (now - self._since) * limit.per_second
         if limit != self._limit:  # a new bucket is full, which allows a burst
             self._limit, filled = limit, limit.burst
@@ -95,10 +101,10 @@ MOMENT = 0.1
 
 
 class Runtime(UnitRunner):
-    """A world that is served, with its parts. A part is given those that it calls; ``history`` calls all.
+    """A served world with its parts. Parts are given the ones they call; ``history`` calls all.
 
-    ``last_used`` is when its last request was answered (real time, in seconds of the event loop's clock); 0 before the
-    first. ``users``: requests that are served now.
+    ``last_used`` is when its last request was answered (real time, in seconds of the event loop's
+    clock); 0 before the first. ``users``: requests that are served now.
     """
 
     def __init__(
@@ -141,12 +147,14 @@ class Runtime(UnitRunner):
     # -- requests
 
     def request_id(self) -> str:
-        """Return the id of the next request of this world. A rejected request uses one up too, so it is drawn for good."""
+        """Return a new request id. Rejected requests use one up too, so it is drawn for good."""
         self.changed()
         return self.world.draw("req")
 
     async def read(self, query: Command, arguments: Mapping[str, Any]) -> Any:
-        """Return what a function finds in the present world, which it does not change; of a selection its page."""
+        """Return what a function finds in the present world, which it does not change; of a
+        selection its page.
+        """
         if not self.catch_up_if_idle():
             await self.catch_up()
         result: Any = query(self.world, **arguments)
@@ -157,21 +165,23 @@ class Runtime(UnitRunner):
         return await examine(View(self.world, self.journal), function, *args)
 
     async def in_slices(self, steps: Slices[T]) -> T:
-        """Return the result of work that grows with the world; other tasks run between its slices."""
+        """Return the result of work that grows with the world; other tasks run between slices."""
         return await in_slices(steps, self.scheduler.pauses)
 
     async def serve(self, command: Command, arguments: Mapping[str, Any], cause: str | None) -> Any:
-        """Run one command as a unit of work, then the jobs it made due at once, and return its result.
+        """Run a command as a unit of work, then the jobs it made due at once; return its result.
 
-        A command that is a generator yields effects whose outcome it must know; each stretch between two is a unit of
-        work. Raises what the command raises, with none of that unit committed.
+        A command that is a generator yields effects whose outcome it must know; each stretch
+        between two is a unit of work. Raises what the command raises, with none of that unit
+        committed.
         """
         if not self.catch_up_if_idle():
             await self.catch_up()
         result = self.execute(command, arguments, cause)
         if isgenerator(result):
             result = await self._drive(cast("Steps", result), cause)
-        # The command is committed. A job that cannot be stored now stays planned, and is no reason to report failure.
+        # The command is committed. A job that cannot be stored now stays planned, and is no reason
+        # to report failure.
         if self.is_behind(self.world.now):
             instant, time_slice = self.world.now, TimeSlice(self.scheduler.pauses)
             with suppress(StorageError):
@@ -202,14 +212,18 @@ class Runtime(UnitRunner):
 
     @property
     def is_in_use(self) -> bool:
-        """Whether anything is under way: a request, a stream, an advance, due jobs, deliveries or emails."""
-        others = (self.advances.is_under_way, self.outbox.is_under_way, bool(self.broker.subscribers))
+        """Whether a request, stream, advance, due job, delivery or email is under way."""
+        others = (
+            self.advances.is_under_way,
+            self.outbox.is_under_way,
+            bool(self.broker.subscribers),
+        )
         return self.users > 0 or any(others) or self.scheduler.is_working_on(self)
 
     # -- time
 
     async def catch_up(self, patience: float = PATIENCE) -> None:
-        """Wait until every job due now has run (B-91). After ``patience`` seconds (real time) the world is served as it is."""
+        """Wait for all jobs due now (B-91), at most ``patience`` seconds (real time)."""
         try:
             await self.scheduler.catch_up(self, patience)
             self.run_due()
@@ -238,7 +252,7 @@ class Runtime(UnitRunner):
             raise
 
     async def set_clock(self, mode: ClockMode, rate: float | None = None) -> None:
-        """Stop the clock, or run it on, from the instant this world has reached; what it was behind is not made up for.
+        """Stop the clock or run it on from the world's reached instant; the lag is not made up.
 
         Raises ``StorageError``, and then goes by the clock that it had.
         """
@@ -260,7 +274,7 @@ class Runtime(UnitRunner):
         with suppress(StorageError):  # the units of work are stored already
             self.flush()
         if self.persistence:
-            # A request that is still waiting for something must not write into the world as it is read next.
+            # A request that still waits must not write into the world as it is read next.
             self.persistence.end()
 
 
@@ -276,12 +290,14 @@ def _step(world: World, steps: Steps, answer: HttpResult) -> tuple[bool, Any]:
 
 
 class History:
-    """Replaces the world by an earlier one, or by another. Advances and deliveries under way are canceled first.
+    """Replaces the world by an earlier or another one, after canceling advances and deliveries.
 
-    One of these changes runs at a time. A rewind counts on a past that a change before it may have taken away; then it
-    is a conflict. A restore and a reset need no past. ``_replaced`` counts the changes; ``_start``: where the last led.
+    One of these changes runs at a time. A rewind counts on a past that a change before it may have
+    taken away; then it is a conflict. A restore and a reset need no past. ``_replaced`` counts the
+    changes; ``_start``: where the last led.
 
-    ``snapshots`` are the named ones, the oldest first. ``changing`` is held by what changes them or the world.
+    ``snapshots`` are the named ones, the oldest first. ``changing`` is held by what changes them or
+    the world.
     """
 
     def __init__(self, runtime: Runtime) -> None:
@@ -293,22 +309,30 @@ class History:
 
     def checkpoint(self) -> Checkpoint:
         runtime = self._runtime
-        return Checkpoint(runtime.journal.count, runtime.now(), runtime.world.counters.copy(), self._replaced)
+        return Checkpoint(
+            runtime.journal.count, runtime.now(), runtime.world.counters.copy(), self._replaced
+        )
 
     def beginning(self, checkpoint: Checkpoint | None) -> Checkpoint:
-        """Return where a request that is answered now began: at its checkpoint, or where a change since then led.
+        """Return where the present request began: its checkpoint, or the target of a later change.
 
-        The checkpoint of a request that was under way during a rewind may lie in a past that no longer exists. A
-        request that was rejected before it had a checkpoint changed nothing: it begins where the world is.
+        The checkpoint of a request that was under way during a rewind may lie in a past that no
+        longer exists. A request that was rejected before it had a checkpoint changed nothing: it
+        begins where the world is.
         """
         if checkpoint is None:
             return self.checkpoint()
-        return checkpoint if self._start is None or checkpoint.replaced == self._replaced else self._start
+        return (
+            checkpoint
+            if self._start is None or checkpoint.replaced == self._replaced
+            else self._start
+        )
 
     async def rewind(self, to: Checkpoint) -> int:
-        """Undo every unit of work since a checkpoint, put clock and counters back, and return how many there were.
+        """Undo all units of work since a checkpoint, with clock and counters; return their number.
 
-        Raises 409 if another rewind, a restore or a reset came first, or if the journal no longer goes back so far.
+        Raises 409 if another rewind, a restore or a reset came first, or if the journal no longer
+        goes back so far.
         """
         replaced = self._replaced
         async with self.changing:
@@ -321,11 +345,15 @@ class History:
                 self._runtime.outbox.resume()
 
     def _undo_since(self, to: Checkpoint) -> int:
-        """Rewind at once: it takes as long as what is undone, however large the world is. An error leaves all as it was."""
+        """Rewind at once, in time set by the undone work; an error leaves everything as it was."""
         runtime, world, journal = self._runtime, self._runtime.world, self._runtime.journal
         if not journal.reaches(to):  # requests were served until all was canceled
             raise _too_late()
-        units, clock, before = journal.since(to), runtime.clock.another(to.now), (world.counters, world.now)
+        units, clock, before = (
+            journal.since(to),
+            runtime.clock.another(to.now),
+            (world.counters, world.now),
+        )
         for unit in units:
             world.undo(unit)
         world.counters, world.now = to.counters.copy(), to.now
@@ -346,7 +374,10 @@ class History:
         """Return the world as it is now. Records never change, so only their filing is copied."""
         runtime = self._runtime
         async with self.changing:
-            head, contents = runtime.clock.header(runtime.world, goes_on=False), WorldContents(runtime.world)
+            head, contents = (
+                runtime.clock.header(runtime.world, goes_on=False),
+                WorldContents(runtime.world),
+            )
             return WorldSnapshot(await in_thread(contents.world), head)
 
     async def restore(self, snapshot: WorldSnapshot) -> None:
@@ -385,7 +416,7 @@ class History:
                 self._runtime.persistence.put(WORLD, edition, now.head)
 
     async def store_snapshot(self, name: str, snapshot: WorldSnapshot | None) -> None:
-        """Store a snapshot under a name, as the newest one; None deletes the one that there is. Raises ``StorageError``."""
+        """Store a snapshot under a name, as newest; None deletes it. Raises ``StorageError``."""
         if self._runtime.persistence:
             async with self._prepared(snapshot) as edition:
                 self._runtime.persistence.put(name, edition, snapshot and snapshot.head)
@@ -397,7 +428,7 @@ class History:
 
     @asynccontextmanager
     async def _prepared(self, snapshot: WorldSnapshot | None) -> AsyncIterator[Edition | None]:
-        """Store all of a world but what is stored as it is put in its place; None without either."""
+        """Store all of a world but the part stored with its placing; None without either."""
         runtime = self._runtime
         if runtime.persistence is None or snapshot is None:
             yield None
@@ -430,5 +461,7 @@ def _copy(original: World, indexes: Mapping[type[Record], list[str]]) -> World:
 
 
 def _too_late() -> ApiError:
-    message = "Another rewind, a restore or a reset of this world came first; look at the journal again."
+    message = (
+        "Another rewind, a restore or a reset of this world came first; look at the journal again."
+    )
     return ApiError("INVALID_STATUS_TRANSITION", http_status=409, message=message)

@@ -1,6 +1,8 @@
-"""Work on the event loop that takes longer the larger a world is, in slices, so that other worlds need not wait for it.
+"""Work on the event loop that takes longer the larger a world is, in slices, so that other worlds
+need not wait for it.
 
-So a stored world is read, as its rows come. What only reads a world is a plain function (:mod:`emulator.engine.reading`).
+So a stored world is read, as its rows come. What only reads a world is a plain function
+(:mod:`emulator.engine.reading`).
 """
 
 from __future__ import annotations

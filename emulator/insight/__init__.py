@@ -1,16 +1,19 @@
-"""What a world says about itself: everything here reads the journal, and nothing here changes a world.
+"""A world's account of itself: all code here reads the journal, none changes a world.
 
-The journal (``engine/journal.py``) has the last thousand requests of a world and the units of work that they and its jobs
-committed. Four questions are answered from it:
+The journal (``engine/journal.py``) has the last thousand requests of a world and the units of work
+that they and its jobs committed. Four questions are answered from it:
 
-* ``explain``: why is this object in the state that it is in? ``causality`` finds who caused a unit of work, ``explanation``
-  follows the causes back from an object, ``explanation_text`` says each step.
-* ``audit``: does the client follow the service's guidance? ``client_history`` prepares its requests and deliveries,
-  ``audit`` has the table of rules and finds those that break one.
-* ``coverage``: which parts of the service's document were used, and which that matter were never seen?
-* ``recording``: what was done, as steps (``model``) that run again as a test for pytest or Node, or with curl (``renderers``).
+* ``explain``: why is this object in the state that it is in? ``causality`` finds who caused a unit
+  of work, ``explanation`` follows the causes back from an object, ``explanation_text`` says each
+  step.
+* ``audit``: does the client follow the service's guidance? ``client_history`` prepares its requests
+  and deliveries, ``audit`` has the table of rules and finds those that break one.
+* ``coverage``: which parts of the service's document were used, and which that matter were never
+  seen?
+* ``recording``: what was done, as steps (``model``) that run again as a test for pytest or Node, or
+  with curl (``renderers``).
 
-``names`` finds objects by their ids and says how people call them, ``facts`` what is known of one that its fields do not say,
-``standing`` how it stands and what leads on from there. The control API, the command line and the console show all of this,
-which knows nothing of them.
+``names`` finds objects by their ids and says how people call them, ``facts`` what is known of one
+that its fields do not say, ``standing`` how it stands and what leads on from there. The control
+API, the command line and the console show all of this, which knows nothing of them.
 """

@@ -1,4 +1,4 @@
-"""Coverage: which parts of the OpenAPI document were used in one world or in several, and which were not."""
+"""Coverage: the used and the unused parts of the OpenAPI document, in one world or several."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ V = TypeVar("V")
 
 
 class Group(NamedTuple):
-    """A group of points: those that the document has, in order, and those that were exercised, documented or not."""
+    """A group of points: the document's, in order, and the exercised ones, documented or not."""
 
     documented: Callable[[], Iterable[str]]
     exercised: Callable[[Coverage], Iterable[str]]
@@ -26,7 +26,9 @@ class Group(NamedTuple):
 
 def _own_points(points: Callable[[OperationSpec], Iterable[object]]) -> Callable[[], Iterable[str]]:
     """Return a function that yields these points of each operation: ``createCustomer 201``."""
-    return lambda: (f"{name} {point}" for name, own in operation_specs().items() for point in points(own))
+    return lambda: (
+        f"{name} {point}" for name, own in operation_specs().items() for point in points(own)
+    )
 
 
 def _pairs(values: Mapping[K, Iterable[V]]) -> Iterator[tuple[K, V]]:
@@ -35,7 +37,11 @@ def _pairs(values: Mapping[K, Iterable[V]]) -> Iterator[tuple[K, V]]:
 
 def _moves(rows: Iterable[tuple[type[Record], str | None, str]]) -> Iterator[str]:
     """Yield the transitions between states: ``invoice open → paid``, ``invoice new → draft``."""
-    return (f"{kind.kind} {source or 'new'} → {target}" for kind, source, target in rows if source != target)
+    return (
+        f"{kind.kind} {source or 'new'} → {target}"
+        for kind, source, target in rows
+        if source != target
+    )
 
 
 def _states(coverage: Coverage) -> Iterator[str]:
@@ -45,7 +51,9 @@ def _states(coverage: Coverage) -> Iterator[str]:
 
 
 GROUPS: Mapping[str, Group] = {
-    "operations": Group(operation_specs, lambda seen: (str(operation) for operation, _ in seen.answers)),
+    "operations": Group(
+        operation_specs, lambda seen: (str(operation) for operation, _ in seen.answers)
+    ),
     "statuses": Group(
         _own_points(lambda own: own.statuses),
         lambda seen: (f"{operation} {status}" for operation, status in seen.answers),
@@ -60,10 +68,19 @@ GROUPS: Mapping[str, Group] = {
         lambda seen: (f"{operation} {name}" for operation, name in _pairs(seen.parameters)),
     ),
     "states": Group(
-        lambda: (f"{machine.kind.kind} {row.target}" for machine in STATE_MACHINES for row in machine.rows), _states
+        lambda: (
+            f"{machine.kind.kind} {row.target}"
+            for machine in STATE_MACHINES
+            for row in machine.rows
+        ),
+        _states,
     ),
     "moves": Group(
-        lambda: _moves((machine.kind, row.source, row.target) for machine in STATE_MACHINES for row in machine.rows),
+        lambda: _moves(
+            (machine.kind, row.source, row.target)
+            for machine in STATE_MACHINES
+            for row in machine.rows
+        ),
         lambda seen: _moves(seen.transitions),
     ),
     "events": Group(lambda: EVENTS, lambda seen: seen.events),
@@ -74,11 +91,11 @@ GROUPS: Mapping[str, Group] = {
 
 
 PASSING = "checkout_session processing"
-"""The state that every paid session enters, for no time at all unless the operator answers later."""
+"""The state every paid session enters, for no time unless the operator answers later."""
 
 
 class UsageNeed(NamedTuple):
-    """A state, ``bad``, that tests must see if they see ``good``; ``when`` says how objects reach it."""
+    """A state, ``bad``, that tests of ``good`` must see; ``when`` says how objects reach it."""
 
     good: str
     bad: str
@@ -96,7 +113,11 @@ NEEDS = (
     UsageNeed("subscription trialing", "subscription active", N_("a trial that ends")),
     UsageNeed("subscription active", "subscription canceled", N_("a subscription that ends")),
     UsageNeed("refund succeeded", "refund failed", N_("a refund that fails")),
-    UsageNeed("checkout_session complete", "checkout_session expired", N_("a checkout session that expires")),
+    UsageNeed(
+        "checkout_session complete",
+        "checkout_session expired",
+        N_("a checkout session that expires"),
+    ),
 )
 """The needs, first those that cost an application most."""
 
@@ -108,14 +129,18 @@ def needed(reached: Collection[str]) -> list[UsageNeed]:
 
 def report(coverage: Coverage, wanted: Container[str] = GROUPS) -> dict[str, Any]:
     calls = _calls(coverage)
-    groups = {name: _summary(name, set(group.exercised(coverage))) for name, group in GROUPS.items() if name in wanted}
+    groups = {
+        name: _summary(name, set(group.exercised(coverage)))
+        for name, group in GROUPS.items()
+        if name in wanted
+    }
     if "operations" in groups:
         groups["operations"]["calls"] = calls
     return {"request_count": sum(calls.values()), **groups}
 
 
 class UsedPoints:
-    """What several worlds used of the document, such as those of a test suite that has one for each test."""
+    """Several worlds' used parts of the document, as of a test suite with a world for each test."""
 
     def __init__(self) -> None:
         self._requests = 0
@@ -129,14 +154,17 @@ class UsedPoints:
     def report(self, names: Iterable[str]) -> dict[str, Any]:
         """Return what was used in any of the worlds, and what was not, by group.
 
-        What is missing begins with the kinds of object that the worlds have; ``needs`` are what is to be seen of them.
+        What is missing begins with the kinds of object that the worlds have; ``needs`` are what is
+        to be seen of them.
         """
         states = self._used["states"]
         kinds = {_letters(state.split()[0]) for state in states}
         groups = {name: _summary(name, self._used[name]) for name in names}
         for group in groups.values():
             # A point is named like createRefund 400.
-            group["missing"].sort(key=lambda point: not any(kind in _letters(point) for kind in kinds))
+            group["missing"].sort(
+                key=lambda point: not any(kind in _letters(point) for kind in kinds)
+            )
         needs = [f"{need.when} ({need.bad})" for need in needed(states) if need.bad not in states]
         return {"request_count": self._requests, "needs": needs, "groups": groups}
 
@@ -157,5 +185,9 @@ def _summary(name: str, used: Container[str]) -> dict[str, Any]:
     documented = [*dict.fromkeys(GROUPS[name].documented())]
     exercised = [point for point in documented if point in used]
     missing = [point for point in documented if point not in used]
-    counts = {"share": round(len(exercised) / len(documented), 4), "count": len(exercised), "total": len(documented)}
+    counts = {
+        "share": round(len(exercised) / len(documented), 4),
+        "count": len(exercised),
+        "total": len(documented),
+    }
     return {**counts, "exercised": exercised, "missing": missing}

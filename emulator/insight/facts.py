@@ -1,4 +1,4 @@
-"""What is known of an object, by name: its fields, its planned jobs, and facts that these do not say, such as what is owed.
+"""The named facts of an object: its fields, planned jobs, and others, such as its debt.
 
 The sentences on how an object stands and the steps that lead on from it are tables of these names
 (``fixtures/status-sentences.yaml``, ``fixtures/next-steps.yaml``).
@@ -44,7 +44,7 @@ from emulator.resources.webhooks.endpoints import WebhookEndpoint
 
 
 class Known:
-    """The facts and fields of an object, each looked up when it is asked for, and how a text says them in a language."""
+    """An object's facts and fields, looked up on demand, and their form in a language's texts."""
 
     def __init__(self, world: World, record: Record, language: Language) -> None:
         self.world = world
@@ -53,11 +53,15 @@ class Known:
         self._found: dict[str, Any] = {}
 
     def get(self, name: str) -> Any:
-        """Return a fact, a field, or the instant of the next job of this name; None for what does not hold."""
+        """Return a fact, a field, or the next job's instant, by name; None if it does not hold."""
         if name not in self._found:
             fact = FACTS.get(type(self.record), {}).get(name)
             found = fact(self, self.record) if fact else getattr(self.record, name, None)
-            self._found[name] = self.planned(f"{self.record.kind}.{name}") if fact is None and found is None else found
+            self._found[name] = (
+                self.planned(f"{self.record.kind}.{name}")
+                if fact is None and found is None
+                else found
+            )
         return self._found[name]
 
     def require(self, name: str) -> Any:
@@ -66,25 +70,34 @@ class Known:
             raise KeyError(name)
         return value
 
-    def fits(self, wanted: Mapping[str, Sequence[Any]], unwanted: Mapping[str, Sequence[Any]] = {}) -> bool:
-        """Return whether each name has one of the values that are wanted of it, and none of those that are not."""
+    def fits(
+        self, wanted: Mapping[str, Sequence[Any]], unwanted: Mapping[str, Sequence[Any]] = {}
+    ) -> bool:
+        """Return whether all names have a wanted value and none has an unwanted one."""
         return all(self.get(name) in values for name, values in wanted.items()) and not any(
             self.get(name) in values for name, values in unwanted.items()
         )
 
     def in_words(self, *texts: str) -> dict[str, str]:
-        """Return the names in the braces of texts, with the words in their place. Raises ``KeyError`` for an unknown one."""
-        names = {name for text in texts for _, name, _, _ in Formatter().parse(text) if name and name != "count"}
+        """Return the words for the names in texts' braces. Raises ``KeyError`` if unknown."""
+        names = {
+            name
+            for text in texts
+            for _, name, _, _ in Formatter().parse(text)
+            if name and name != "count"
+        }
         return {name: self._said(name) for name in names}
 
     def _said(self, name: str) -> str:
         value = self.require(name.removesuffix("_day"))
         if name.endswith("_day"):
             return self.day(value)
-        return self.language.money(value, self.get("currency")) if name in MONEY_FIELDS else str(value)
+        return (
+            self.language.money(value, self.get("currency")) if name in MONEY_FIELDS else str(value)
+        )
 
     def day(self, instant: str) -> str:
-        """Return the day of an instant, and the time of day where the world's clock is on that day."""
+        """Return an instant's day, with the time of day if the world's clock is on that day."""
         day, time = self.language.short_day(instant), self.language.instant(instant, "HH:mm 'UTC'")
         return f"{day}, {time}" if instant[:10] == self.world.now[:10] and "T" in instant else day
 
@@ -93,7 +106,7 @@ class Known:
 
 
 def planned_jobs(world: World, id: str) -> dict[str, str]:
-    """Return when the next job of each kind is due that is planned for the object, the soonest first."""
+    """Return the next instant of the object's planned jobs, by kind, soonest first."""
     found: dict[str, str] = {}
     for job in sorted(world.table(Job).where("about", id), key=lambda job: (job.due, job.sequence)):
         found.setdefault(job.name, job.due)
@@ -115,7 +128,7 @@ WORKING: Mapping[str, Fields] = {
 
 
 def working_method(world: World, allowed: Sequence[str] = EVERY_TYPE) -> Fields:
-    """Return a ``method`` that pays, of an ``allowed`` type that the App's security profiles permit.
+    """Return a working ``method`` of an ``allowed`` type that the App's security profiles permit.
 
     One that no handset has to approve comes first (B-55).
     """
@@ -137,11 +150,15 @@ LIVE = ("past_due", "unpaid")
 
 
 def _open(known: Known, each: Subscription) -> list[Invoice]:
-    return [one for one in known.world.table(Invoice).where("subscription", each.id) if one.status == "open"]
+    return [
+        one
+        for one in known.world.table(Invoice).where("subscription", each.id)
+        if one.status == "open"
+    ]
 
 
 def _owed(known: Known, each: Subscription) -> Invoice | None:
-    """Return the invoice that a buyer can pay: the one whose charge failed, or the oldest open one."""
+    """Return the invoice that a buyer can pay: the one with a failed charge, or the oldest open."""
     failed = known.world.get(Invoice, each.unpaid_invoice)
     owed = failed if each.unpaid_invoice else next(iter(_open(known, each)), None)
     if owed is None or owed.status not in ("open", "uncollectible") or each.status not in LIVE:
@@ -152,7 +169,11 @@ def _owed(known: Known, each: Subscription) -> Invoice | None:
 def _uncollectible(known: Known, each: Subscription) -> str | None:
     """Return the number of the invoice that was given up; paying it leads back from ``unpaid``."""
     invoice = known.world.get(Invoice, each.unpaid_invoice)
-    return invoice.invoice_number if invoice is not None and invoice.status == "uncollectible" else None
+    return (
+        invoice.invoice_number
+        if invoice is not None and invoice.status == "uncollectible"
+        else None
+    )
 
 
 def _overdue(known: Known, each: Subscription) -> str | None:
@@ -183,19 +204,26 @@ def _charged_customer(known: Known, each: Customer) -> str | None:
 
 def _end(known: Known, each: Subscription) -> str | None:
     """Return its end date, or the end of the period if cancellation is scheduled."""
-    ends = [known.planned("subscription.expire"), known.get("renewal") if each.cancel_at_period_end else None]
+    ends = [
+        known.planned("subscription.expire"),
+        known.get("renewal") if each.cancel_at_period_end else None,
+    ]
     return min(filter(None, ends), default=None)
 
 
 def _cancels(known: Known, each: Subscription) -> str | None:
-    """Return the end that cancellation gives it, where that is all there is to say of what comes."""
-    is_all = each.status in ("active", "trialing") and not known.get("retry") and each.cancel_at_period_end
+    """Return the end by cancellation if there is nothing else to say of the future."""
+    is_all = (
+        each.status in ("active", "trialing")
+        and not known.get("retry")
+        and each.cancel_at_period_end
+    )
     end = known.get("end")
     return end if is_all and end == known.get("renewal") else None
 
 
 def _next_period(known: Known, each: Subscription) -> str | None:
-    """Return what comes of the next period; None if there is none, or while a failed charge is tried again."""
+    """Return the next period's outcome; None without one, or while a failed charge is retried."""
     renewal, end = known.get("renewal"), known.get("ends")
     if not renewal or known.get("cancels") or (end and end <= renewal):
         return None
@@ -220,14 +248,16 @@ def _price(known: Known, each: Subscription) -> str:
 
 
 def _failures(payments: Callable[[Known, Any], Iterable[PaymentIntent]]) -> Mapping[str, Fact]:
-    """Return the facts about the payments among these that failed: how many, and what the last was made with and got."""
+    """Return the facts of failed payments: their count, and the last one's method and error."""
 
     def failed(known: Known, it: Any) -> list[tuple[PaymentIntent, str]]:
         return [(one, one.last_error.code) for one in payments(known, it) if one.last_error]
 
     return {
         "failed_payments": lambda known, it: len(failed(known, it)),
-        "failed_method": lambda known, it: next((_paid_with(known, one) for one, _ in failed(known, it)[::-1]), None),
+        "failed_method": lambda known, it: next(
+            (_paid_with(known, one) for one, _ in failed(known, it)[::-1]), None
+        ),
         "last_failure": lambda known, it: next((code for _, code in failed(known, it)[::-1]), None),
     }
 
@@ -237,8 +267,12 @@ def _payments(field: str) -> Callable[[Known, Any], Iterable[PaymentIntent]]:
 
 
 def _charges(known: Known, each: Subscription) -> Iterator[PaymentIntent]:
-    """Yield the charges of the unpaid invoice. One that found no method to charge has no payment (B-45)."""
-    return (one for one in known.world.table(PaymentIntent).where("invoice", each.unpaid_invoice) if one.subscription)
+    """Yield the unpaid invoice's charges. One without a method to charge has no payment (B-45)."""
+    return (
+        one
+        for one in known.world.table(PaymentIntent).where("invoice", each.unpaid_invoice)
+        if one.subscription
+    )
 
 
 def _paid_with(known: Known, payment: PaymentIntent | Transaction) -> str:
@@ -254,20 +288,28 @@ def _deposit(known: Known, each: Transaction) -> str | None:
     """Return the status of a deposit whose money has not arrived, else ``arrived``."""
     if each.type != "deposit":
         return None
-    return each.status if each.status in ("pending", "approved", "failed", "canceled") else "arrived"
+    return (
+        each.status if each.status in ("pending", "approved", "failed", "canceled") else "arrived"
+    )
 
 
 def _count(kind: type[Any], field: str, *statuses: str) -> Fact:
-    """Return how many records of a kind name an object in this field, of these statuses or of all."""
+    """Return the number of a kind's records that name an object in this field, by status or all."""
     return lambda known, it: len(
-        [one for one in known.world.table(kind).where(field, it.id) if not statuses or one.status in statuses]
+        [
+            one
+            for one in known.world.table(kind).where(field, it.id)
+            if not statuses or one.status in statuses
+        ]
     )
 
 
 def _subscriptions(field: str) -> Mapping[str, Fact]:
     """Return how many subscriptions name an object in this field, by each status that is no end."""
     statuses = ("active", "trialing", "past_due", "unpaid", "paused")
-    by_status = {f"{status}_subscriptions": _count(Subscription, field, status) for status in statuses}
+    by_status = {
+        f"{status}_subscriptions": _count(Subscription, field, status) for status in statuses
+    }
     return {"subscriptions": _count(Subscription, field, *statuses), **by_status}
 
 
@@ -296,7 +338,8 @@ FACTS: Mapping[type[Record], Mapping[str, Fact]] = {
         "paused_since": lambda known, it: it.paused_at or it.updated_at,
         "ended": lambda known, it: it.canceled_at or it.ends_at or it.updated_at,
         "reactivatable": lambda known, it: (
-            it.status == "canceled" and not subscription_operations.why_not_reactivated(known.world, it)
+            it.status == "canceled"
+            and not subscription_operations.why_not_reactivated(known.world, it)
         ),
         "charged_by_invoice": lambda known, it: it.collection_method == "send_invoice",
         "charged": lambda known, it: it.customer if _is_charged(known.world, it) else None,
@@ -306,7 +349,9 @@ FACTS: Mapping[type[Record], Mapping[str, Fact]] = {
         "uncollectible": _uncollectible,
         "overdue": _overdue,
         "failure_cause": lambda known, it: (
-            failure_cause(known.language, it) if it.failure and it.failure.name in FAILURE_CAUSES else None
+            failure_cause(known.language, it)
+            if it.failure and it.failure.name in FAILURE_CAUSES
+            else None
         ),
         **_failures(_charges),
         "last_retry": _last_retry,
@@ -314,25 +359,35 @@ FACTS: Mapping[type[Record], Mapping[str, Fact]] = {
         "end": _end,
         "cancels": _cancels,
         "ends": lambda known, it: None if known.get("cancels") else known.get("end"),
-        "ends_with_trial": lambda known, it: bool(known.get("end") and known.get("end") <= (it.trial_end or "")),
+        "ends_with_trial": lambda known, it: bool(
+            known.get("end") and known.get("end") <= (it.trial_end or "")
+        ),
         "next_period": _next_period,
         "price": _price,
     },
     Invoice: {
         "method": lambda known, it: working_method(known.world),
         "under_way": lambda known, it: payment_intents.current_payment(known.world, it) is not None,
-        "is_overdue": lambda known, it: bool(it.due_date and it.due_date < known.world.now[: len(it.due_date)]),
+        "is_overdue": lambda known, it: bool(
+            it.due_date and it.due_date < known.world.now[: len(it.due_date)]
+        ),
         "paid": lambda known, it: next((one.updated_at for one in _paid(known, it)), None),
-        "paid_with": lambda known, it: next((_paid_with(known, one) for one in _paid(known, it)), None),
+        "paid_with": lambda known, it: next(
+            (_paid_with(known, one) for one in _paid(known, it)), None
+        ),
         **_failures(_payments("invoice")),
     },
-    PaymentLink: {"used_up_by_failure": lambda known, it: payment_intents.used_up_by_failure(known.world, it)},
+    PaymentLink: {
+        "used_up_by_failure": lambda known, it: payment_intents.used_up_by_failure(known.world, it)
+    },
     PaymentIntent: {"paid_with": _paid_with, **_failures(lambda known, it: [it])},
     Transaction: {
         "paid_with": _paid_with,
         "processed": lambda known, it: it.processed_at or it.created_at,
         "deposit": _deposit,
-        "refundable": lambda known, it: refunds.refundable(known.world, it) or None if it.type == "deposit" else None,
+        "refundable": lambda known, it: (
+            refunds.refundable(known.world, it) or None if it.type == "deposit" else None
+        ),
     },
     Refund: {"refunded": lambda known, it: it.refunded_at or it.updated_at},
     CheckoutSession: {
@@ -346,14 +401,20 @@ FACTS: Mapping[type[Record], Mapping[str, Fact]] = {
         "open_invoices": _count(Invoice, "customer", "open"),
         **_subscriptions("customer"),
     },
-    PaymentMethod: {"owner": lambda known, it: name_of(known.world, it.customer, known.language) or None},
+    PaymentMethod: {
+        "owner": lambda known, it: name_of(known.world, it.customer, known.language) or None
+    },
     Product: _subscriptions("product"),
     SubscriptionPlan: _subscriptions("plan"),
     WebhookDelivery: {
         "endpoint": lambda known, it: (
-            it.webhook if (own := known.world.get(WebhookEndpoint, it.webhook)) and own.enabled else None
+            it.webhook
+            if (own := known.world.get(WebhookEndpoint, it.webhook)) and own.enabled
+            else None
         ),
-        "endpoint_name": lambda known, it: name_of(known.world, it.webhook, known.language) or it.webhook,
+        "endpoint_name": lambda known, it: (
+            name_of(known.world, it.webhook, known.language) or it.webhook
+        ),
         "inbox": _inbox,
         "last_result": _last_result,
     },

@@ -1,4 +1,4 @@
-"""Objects and jobs of a world as people speak of them: each found by its id, with the name that says more than the id."""
+"""A world's objects and jobs as people name them: found by id, with a more telling name."""
 
 from __future__ import annotations
 
@@ -72,9 +72,13 @@ LONGEST = 120
 
 
 def describe(world: World, record: Record, language: Language) -> str:
-    """Return the name of a record for people: ``Awa Diop · Premium · 5,000 XAF / month``; it may be empty."""
+    """Return a name for people, maybe empty: ``Awa Diop · Premium · 5,000 XAF / month``."""
     parts_of = _PARTS.get(type(record))
-    named = parts_of(Naming(world, language), record) if parts_of else [str(getattr(record, "name", ""))]
+    named = (
+        parts_of(Naming(world, language), record)
+        if parts_of
+        else [str(getattr(record, "name", ""))]
+    )
     parts = " · ".join(filter(None, named)).split(" · ")
     # The longest part gives way, so that a price stays.
     while (excess := len(" · ".join(parts)) - LONGEST) > 0:
@@ -91,20 +95,27 @@ def name_of(world: World, id: str | None, language: Language) -> str:
 
 def price(amount: int, each: Subscription | SubscriptionPlan, language: Language) -> str:
     """Return a price, such as ``5,000 XAF / month``, of an amount in minor units."""
-    return f"{language.money(amount, each.currency)} / {language.period(each.interval, each.interval_count)}"
+    return (
+        f"{language.money(amount, each.currency)} /"
+        f" {language.period(each.interval, each.interval_count)}"
+    )
 
 
 def paid_with(payment: PaymentIntent | Transaction, language: Language) -> str:
-    """Return the name of the method that a payment was made with, or an empty text before one is chosen."""
+    """Return the name of a payment's method, or an empty text before one is chosen."""
     used = payment.instrument
     return instrument(used.type, used.details, language) if used else ""
 
 
 def instrument(type: str | None, details: Mapping[str, Any], language: Language) -> str:
-    """Return ``Airtel +241 …0001`` or ``Visa …4242``: the operator, and the last digits that may be shown."""
+    """Return operator and last public digits: ``Airtel +241 …0001`` or ``Visa …4242``."""
     if type is None:
         return ""
-    kind = details.get("operator") or details.get("brand") or language.gettext(PAYMENT_METHOD_TYPES[type])
+    kind = (
+        details.get("operator")
+        or details.get("brand")
+        or language.gettext(PAYMENT_METHOD_TYPES[type])
+    )
     phone = details.get("phone")
     shown = f"{phone[:4]} …{phone[-4:]}" if phone else details.get("email") or ""
     last4 = details.get("last4")
@@ -134,15 +145,25 @@ class Naming(NamedTuple):
 _PARTS: Mapping[type[Record], Callable[[Naming, Any], Iterable[str | None]]] = {
     Customer: lambda naming, it: (f"{it.firstname} {it.lastname}".strip() or it.email or it.phone,),
     Address: lambda naming, it: (it.line1, it.city),
-    PaymentMethod: lambda naming, it: (instrument(it.type, it.details, naming.language), naming.of(it.customer)),
+    PaymentMethod: lambda naming, it: (
+        instrument(it.type, it.details, naming.language),
+        naming.of(it.customer),
+    ),
     SubscriptionPlan: lambda naming, it: (it.name, price(it.amount, it, naming.language)),
     Subscription: lambda naming, it: (
         naming.of(it.customer),
         naming.of(it.plan or it.product).partition(" · ")[0],
         price(it.unit_amount, it, naming.language),
     ),
-    Invoice: lambda naming, it: (it.invoice_number, naming.buyer(it), naming.money(it.total, it.currency)),
-    CheckoutSession: lambda naming, it: (naming.money(it.amount_total, it.currency), naming.buyer(it)),
+    Invoice: lambda naming, it: (
+        it.invoice_number,
+        naming.buyer(it),
+        naming.money(it.total, it.currency),
+    ),
+    CheckoutSession: lambda naming, it: (
+        naming.money(it.amount_total, it.currency),
+        naming.buyer(it),
+    ),
     PaymentLink: lambda naming, it: (it.name or naming.money(it.amount or None, it.currency),),
     PaymentIntent: lambda naming, it: (
         naming.money(it.amount, it.currency),
@@ -155,13 +176,20 @@ _PARTS: Mapping[type[Record], Callable[[Naming, Any], Iterable[str | None]]] = {
         paid_with(it, naming.language),
     ),
     Receipt: lambda naming, it: (it.number, naming.money(it.amount, it.currency)),
-    Refund: lambda naming, it: (naming.money(it.amount, it.currency), naming.buyer_of(it.transaction)),
+    Refund: lambda naming, it: (
+        naming.money(it.amount, it.currency),
+        naming.buyer_of(it.transaction),
+    ),
     WebhookEndpoint: lambda naming, it: (it.name or it.url,),
     WebhookDelivery: lambda naming, it: (it.event_type, naming.of(it.webhook)),
     Event: lambda naming, it: (it.type, naming.of(it.about)),
-    Email: lambda naming, it: (it.topic.replace("_", " "), naming.of(it.customer.id) if it.customer else "", it.to),
+    Email: lambda naming, it: (
+        it.topic.replace("_", " "),
+        naming.of(it.customer.id) if it.customer else "",
+        it.to,
+    ),
 }
-"""The parts of the name of each kind, of which empty ones are left out; that of another kind is its field ``name``."""
+"""The parts of each kind's name, without empty ones; other kinds have their field ``name``."""
 
 
 # -- jobs
@@ -169,6 +197,6 @@ _PARTS: Mapping[type[Record], Callable[[Naming, Any], Iterable[str | None]]] = {
 
 @cache
 def job_texts() -> Mapping[str, Mapping[str, str]]:
-    """Return what each job does, in one sentence (``summary``), and what else it is called, by its name."""
+    """Return each job's effect in a sentence (``summary``) and its other names, by its name."""
     texts: Mapping[str, Mapping[str, str]] = fixture("jobs")
     return texts

@@ -1,8 +1,9 @@
-"""How an object stands, and what leads on from there: the rows of two tables that fit what is known of it.
+"""An object's standing and the ways on from there: the rows of two tables that fit its facts.
 
-``fixtures/status-sentences.yaml`` has by kind the sentences that say how it stands, why, and what happens to it next,
-``fixtures/next-steps.yaml`` the steps: the label of each, what comes of it, the request that does it, and the facts that
-it depends on, so that no step is offered that would change nothing.
+``fixtures/status-sentences.yaml`` has by kind the sentences that say how it stands, why, and what
+happens to it next, ``fixtures/next-steps.yaml`` the steps: the label of each, what comes of it, the
+request that does it, and the facts that it depends on, so that no step is offered that would change
+nothing.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from emulator.presentation.languages.wording import NEXT_STEPS
 
 
 class Sentence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One sentence, or the ``first`` of several; ``fixtures/status-sentences.yaml`` says how they are read."""
+    """One sentence, or the ``first`` of several, as in ``fixtures/status-sentences.yaml``."""
 
     when: Mapping[str, Sequence[Any]] = {}
     unless: Mapping[str, Sequence[Any]] = {}
@@ -52,7 +53,7 @@ def status_sentences(world: World, record: Record, language: Language) -> str:
 
 
 def _said(known: Known, row: Sentence) -> str:
-    """Return the sentence of a row; empty where it does not fit, or something that it names is not known."""
+    """Return a row's sentence; empty if it does not fit, or names an unknown fact."""
     if row.first:
         return next(filter(None, (_said(known, each) for each in row.first)), "")
     if not known.fits(row.when, row.unless):
@@ -67,12 +68,20 @@ def _said(known: Known, row: Sentence) -> str:
     except KeyError:
         return ""
     language = known.language
-    return language.ngettext(row.one, row.many, number, **words) if number else language.gettext(row.say, **words)
+    return (
+        language.ngettext(row.one, row.many, number, **words)
+        if number
+        else language.gettext(row.say, **words)
+    )
 
 
 def _of_job(known: Known, name: str) -> str:
-    """Return what comes of a planned job, or of the soonest one (``next``) for which there are words."""
-    said = {job: text["next"] for job, text in job_texts().items() if "next" in text and name in (job, "next")}
+    """Return the outcome of a planned job, or of the soonest (``next``) that has words."""
+    said = {
+        job: text["next"]
+        for job, text in job_texts().items()
+        if "next" in text and name in (job, "next")
+    }
     for job, due in planned_jobs(known.world, known.record.id).items():
         if job in said:
             return known.language.gettext(said[job], day=known.day(due))
@@ -110,7 +119,7 @@ def next_steps(world: World, record: Record, language: Language) -> Iterator[dic
 
 
 def _step(name: str, row: Step, known: Known) -> dict[str, Any]:
-    """Return a step as the control API has it. Raises ``KeyError`` where a fact that it names does not hold."""
+    """Return a control API step. Raises ``KeyError`` if a fact that it names does not hold."""
     gettext, require = known.language.gettext, known.require
     return {
         "name": name,
@@ -119,7 +128,9 @@ def _step(name: str, row: Step, known: Known) -> dict[str, Any]:
         "method": row.method,
         "path": filled(row.path, require),
         "body": filled(row.body, require) if row.body else None,
-        "amount": {"most": require(row.amount), "currency": require("currency")} if row.amount else None,
+        "amount": {"most": require(row.amount), "currency": require("currency")}
+        if row.amount
+        else None,
         "is_dangerous": row.danger,
         "refrain": gettext(row.refrain) if row.refrain else None,
     }

@@ -1,1 +1,1 @@
-"""Rendering: the emails and PDFs that customers read, made from frozen values without a world, clock or network."""
+"""Rendering: customers' emails and PDFs from frozen values, without a world, clock or network."""

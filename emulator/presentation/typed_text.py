@@ -1,4 +1,7 @@
-"""Text as people type or paste it, read as they meant it (B-35). The API takes none of it: a program sends what it means."""
+"""Text as people type or paste it, read as they meant it (B-35).
+
+The API takes none of it: a program sends what it means.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,9 @@ _NUMBER = re.compile(r"\+?[0-9]{6,19}")
 
 
 def _is_invisible(letter: str) -> bool:
-    """Return whether a character only says how others are shown: marks of direction, joiners, blanks without width."""
+    """Return whether a character only says how others are shown: marks of direction, joiners,
+    blanks without width.
+    """
     return unicodedata.category(letter) == "Cf"
 
 
@@ -25,7 +30,9 @@ def _is_blank(letter: str) -> bool:
 
 
 def stripped(text: str) -> str:
-    """Return text without the blanks and invisible marks around it; within a name they may have a meaning."""
+    """Return text without the blanks and invisible marks around it; within a name they may have a
+    meaning.
+    """
     start, end = 0, len(text)
     while start < end and _is_blank(text[start]):
         start += 1
@@ -35,7 +42,9 @@ def stripped(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Return text that means the same in ASCII: digits of any script, full-width forms, and no invisible marks."""
+    """Return text that means the same in ASCII: digits of any script, full-width forms, and no
+    invisible marks.
+    """
     if text.isascii():
         return text.strip()
     visible = (letter for letter in text.translate(_WIDE) if not _is_invisible(letter))
@@ -54,12 +63,12 @@ def phone(text: str) -> str:
 
 
 def compact(text: str) -> str:
-    """Return text in which the digits of a number follow one another, to search for a number in it."""
+    """Return text in which the digits of a number follow one another, to search for one."""
     return _SEPARATORS.sub("", text)
 
 
 @lru_cache(64)  # it is asked for each object that is looked through
 def sought_number(text: str) -> str | None:
-    """Return the digits of a phone or card number that somebody searches for; None for any other text."""
+    """Return the digits of a sought phone or card number; None for any other text."""
     digits = phone(text)
     return digits if _NUMBER.fullmatch(digits) else None

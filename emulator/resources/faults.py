@@ -1,4 +1,4 @@
-"""Injected faults: errors that a tester arranges for requests, deliveries or payments (B-94); and the reset.
+"""Injected faults: a tester's errors for requests, deliveries or payments (B-94); and the reset.
 
 The reset of a sandbox deletes all data of an App at once (Authentication rule 3; B-07).
 """
@@ -28,11 +28,11 @@ from emulator.resources.webhooks.endpoints import loopback
 
 
 REQUEST, DELIVERY, PAYMENT, ANSWER = "request", "delivery", "payment", "answer"
-"""What a fault is for. ``payment`` is an outage, for all payments while it lasts, ``answer`` the answer to single ones."""
+"""A fault's target. ``payment``: outage of all payments; ``answer``: operator's, to single ones."""
 
 
 class FaultMatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The requests (the first four fields), deliveries or payments (two each) that a fault applies to; None matches anything.
+    """The requests (first four fields), deliveries or payments (two each) of a fault; None: any.
 
     With ``nth`` it applies from the n-th of them on, counted from when the fault was arranged.
     """
@@ -48,16 +48,17 @@ class FaultMatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     nth: int | None = None
 
     def fits(self, **values: str | None) -> bool:
-        """Return whether each of these values matches; fields that are not passed are not compared."""
+        """Return whether these values match; fields not passed are not compared."""
         return all(getattr(self, name) in (None, value) for name, value in values.items())
 
 
 class FaultEffect(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What goes wrong: exactly one of these, beside which ``status`` may have a ``body``, and ``hang_ms`` a ``status``.
+    """A fault's effect: exactly one, but ``status`` may add ``body``, and ``hang_ms`` ``status``.
 
-    With ``executed`` a ``code``, a ``status`` or a ``delay_ms`` strikes after the request was executed and not before,
-    and with ``together`` a ``duplicate`` arrives at the same moment. ``delay``, ``again`` and ``answer_after`` are on the
-    world's clock. With ``refused`` an answer of the operator is no, and with ``returns`` the buyer opens the success URL.
+    With ``executed`` a ``code``, a ``status`` or a ``delay_ms`` strikes after the request was
+    executed and not before, and with ``together`` a ``duplicate`` arrives at the same moment.
+    ``delay``, ``again`` and ``answer_after`` are on the world's clock. With ``refused`` an answer
+    of the operator is no, and with ``returns`` the buyer opens the success URL.
     """
 
     code: str | None = None
@@ -88,11 +89,12 @@ class FaultEffect(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class Fault(Record, frozen=True, kw_only=True):
-    """A fault applies ``times`` more times, or each time with ``probability`` (0 to 1) until faults are cleared.
+    """Applies ``times`` more times or, until cleared, with ``probability`` (0 to 1).
 
-    ``about`` says whether it is for requests, deliveries or payments, ``seconds`` is the length of its ``delay`` or
-    ``again``, and ``seen`` counts what matched it so far, where ``match.nth`` asks for that. An outage applies to every
-    payment from ``starts_at`` until ``ends_at`` (null: from when it was arranged, until faults are cleared).
+    ``about`` says whether it is for requests, deliveries or payments, ``seconds`` is the length of
+    its ``delay`` or ``again``, and ``seen`` counts what matched it so far, where ``match.nth`` asks
+    for that. An outage applies to every payment from ``starts_at`` until ``ends_at`` (null: from
+    when it was arranged, until faults are cleared).
     """
 
     prefix: ClassVar[str] = "flt"
@@ -118,7 +120,7 @@ def arrange(
     starts_at: str | None = None,
     ends_at: str | None = None,
 ) -> Fault:
-    """POST /_emulator/faults: applies once if neither ``times`` nor ``probability`` is given, or as long as an outage."""
+    """POST /_emulator/faults: once without ``times`` or ``probability``, or for the outage."""
     then = msgspec.convert(body["then"], FaultEffect)
     once = None if "probability" in body or then.outage else 1
     return world.add(
@@ -138,9 +140,20 @@ def arrange(
 
 
 OF_DELIVERIES = frozenset(
-    ["duplicate", "delay", "reorder", "overlap", "lose", "tamper", "forge", "late_answer", "again", "reissue"]
+    [
+        "duplicate",
+        "delay",
+        "reorder",
+        "overlap",
+        "lose",
+        "tamper",
+        "forge",
+        "late_answer",
+        "again",
+        "reissue",
+    ]
 )
-"""The effects of faults for deliveries; ``outage`` and ``answer_after`` are for payments, the others are for requests."""
+"""Effects on deliveries. ``outage`` and ``answer_after`` are for payments, others for requests."""
 
 
 def about(then: Mapping[str, Any]) -> str:
@@ -152,7 +165,7 @@ def about(then: Mapping[str, Any]) -> str:
 
 
 def outage(world: World, **facts: str | None) -> Fault | None:
-    """Return the outage that a payment with these facts (``operator``, ``payment_method_type``) meets now, if any."""
+    """Return the outage for a payment by ``operator`` and ``payment_method_type`` now, if any."""
     for fault in world.table(Fault).where("about", PAYMENT):
         has_begun = fault.starts_at is None or fault.starts_at <= world.now
         is_over = fault.ends_at is not None and fault.ends_at <= world.now
@@ -162,8 +175,12 @@ def outage(world: World, **facts: str | None) -> Fault | None:
 
 
 def success_url(world: World, session: str | None) -> str | None:
-    """Return the page on this machine to which a buyer returns from a checkout session, if there is one."""
-    found = [] if session is None else [record for table in world.tables() if (record := table.get(session))]
+    """Return this machine's page for a buyer who returns from a checkout session, if any."""
+    found = (
+        []
+        if session is None
+        else [record for table in world.tables() if (record := table.get(session))]
+    )
     url = next((getattr(record, "success_url", None) for record in found), None)
     if session is None or url is None or not loopback(urlsplit(url).hostname or ""):
         return None
@@ -171,10 +188,13 @@ def success_url(world: World, session: str | None) -> str | None:
 
 
 def pick_fault(world: World, about: str, fits: Callable[[FaultMatch], bool]) -> Fault | None:
-    """Return the first fault, in the order they were arranged, that matches and applies now; it is used up once."""
+    """Return the first arranged fault that matches and applies now; that uses it up once."""
     matching = [fault for fault in world.table(Fault).where("about", about) if fits(fault.match)]
     # One more of what each matches was seen, if that is counted.
-    counted = [fault if fault.match.nth is None else world.replace(fault, seen=fault.seen + 1) for fault in matching]
+    counted = [
+        fault if fault.match.nth is None else world.replace(fault, seen=fault.seen + 1)
+        for fault in matching
+    ]
     for fault in counted:
         is_reached = fault.match.nth is None or fault.seen >= fault.match.nth
         if is_reached and (fault.probability is None or _chance(world) < fault.probability):
@@ -184,7 +204,7 @@ def pick_fault(world: World, about: str, fits: Callable[[FaultMatch], bool]) -> 
 
 
 def _chance(world: World) -> float:
-    """Return a random number, at least 0 and less than 1, from the world's own source, so that a seed repeats it (B-93)."""
+    """Return a number from 0 to 1 (excluded) of the world's source: a seed repeats it (B-93)."""
     drawn = blake2b(world.draw("chance").encode(), digest_size=8).digest()
     return int.from_bytes(drawn, "big") / 2**64
 
@@ -199,9 +219,11 @@ def use_up(world: World, arranged: Record) -> None:
 
 
 def pick_delivery_fault(world: World, post: DeliverWebhook) -> Fault | None:
-    """Return the fault that applies to this delivery attempt, if any; if it is a delay, a later attempt is planned."""
+    """Return this attempt's fault, if any; a delay plans a later attempt."""
     delivery = world.require(WebhookDelivery, post.delivery)
-    fault = pick_fault(world, DELIVERY, lambda match: match.fits(event=delivery.event_type, webhook=post.webhook))
+    fault = pick_fault(
+        world, DELIVERY, lambda match: match.fits(event=delivery.event_type, webhook=post.webhook)
+    )
     if fault is not None and fault.then.delay is not None:
         due = calendar.plus(world.now, seconds=fault.seconds)
         world.schedule(due, "webhook.attempt", delivery)
@@ -210,7 +232,7 @@ def pick_delivery_fault(world: World, post: DeliverWebhook) -> Fault | None:
 
 
 def mentions_customer(world: World, customer: str, ids: Collection[str]) -> bool:
-    """Return whether a request with these ids concerns a customer: by its own id or that of an object of the customer."""
+    """Return whether a request's ids concern a customer: the customer's own or an object's."""
     named = (table.get(id) for id in ids for table in world.tables())
     return customer in ids or any(getattr(record, "customer", None) == customer for record in named)
 
@@ -218,12 +240,17 @@ def mentions_customer(world: World, customer: str, ids: Collection[str]) -> bool
 # -- the reset
 
 
-TRACES = frozenset([*(each.kind for each in (Job, FailedJob, Event, WebhookDelivery, Fault, StoredResponse)), "email"])
-"""Kinds of record that are not objects of the service: they are deleted as well, but not counted."""
+TRACES = frozenset(
+    [
+        *(each.kind for each in (Job, FailedJob, Event, WebhookDelivery, Fault, StoredResponse)),
+        "email",
+    ]
+)
+"""Kinds of record that are not the service's objects: deleted as well, but not counted."""
 
 
 def reset(world: World) -> dict[str, Any]:
-    """POST /reset: deletes objects, jobs, events, deliveries and stored responses; settings and clock stay."""
+    """POST /reset: deletes objects, jobs, events, deliveries, responses; not settings or clock."""
     removed = world.clear(keep=(Settings,))
     deleted = sum(number for kind, number in removed.items() if kind.kind not in TRACES)
     return {"object": "reset", "app": world.app, "deleted": deleted, "reset_at": world.now}

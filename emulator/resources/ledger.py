@@ -1,17 +1,18 @@
-"""The ledger: double entry over payments, refunds and invoices, derived from what each unit of work changed.
+"""The ledger: double entry for payments, refunds, invoices, derived from units of work.
 
-Each kind of record that holds money posts the difference between what it was before a change and what it is after it.
-For every unit of work
+Each kind of record that holds money posts the difference between what it was before a change and
+what it is after it. For every unit of work
 
 - the books (``BOOKS``) sum to zero for each record: where money comes from and where it goes;
-- accounts that compare two kinds of record come out even: what a customer's ``total_spent`` says and what its
-  transactions say, ``amount_refunded`` and the refunds;
-- an invoice or a session that was touched has received just what it says it was paid, so that none is paid twice, and
-  none is paid without money or receives money without being paid (B-61, B-62).
+- accounts that compare two kinds of record come out even: what a customer's ``total_spent`` says
+  and what its transactions say, ``amount_refunded`` and the refunds;
+- an invoice or a session that was touched has received just what it says it was paid, so that none
+  is paid twice, and none is paid without money or receives money without being paid (B-61, B-62).
 
-Nothing is stored. A unit of work is checked by its own changes, so worlds from fixtures and snapshots need no opening
-balance, and what a tester sets directly is no imbalance: the account ``set_directly`` takes what then does not add up,
-so that the totals of a currency sum to zero wherever the records come from. Amounts are in minor units.
+Nothing is stored. A unit of work is checked by its own changes, so worlds from fixtures and
+snapshots need no opening balance, and what a tester sets directly is no imbalance: the account
+``set_directly`` takes what then does not add up, so that the totals of a currency sum to zero
+wherever the records come from. Amounts are in minor units.
 """
 
 from __future__ import annotations
@@ -41,8 +42,10 @@ BOOKS: Mapping[str, str] = {
     "paid manually": N_("Paid manually"),
     "set_directly": N_("Set directly"),
 }
-"""The accounts that say where money is, with their titles. ``paid manually`` is what invoices received outside the
-service; ``set_directly`` is by how much a tester set the parts of a payment apart from its amount."""
+"""The accounts of money, with titles. ``paid manually`` is the sum of invoices paid outside the
+service; ``set_directly`` is the difference that a tester set between a payment's parts and its
+amount.
+"""
 
 ACCOUNTS: Mapping[str, str] = {
     **BOOKS,
@@ -60,7 +63,7 @@ SETTLED = frozenset({"completed", "refunded", "disputed"})
 
 
 class Posting(NamedTuple):
-    """An amount on an account, positive where the account gets it. ``owner``: whose account it is, if an object's."""
+    """An amount on an account, positive if the account gets it. ``owner`` is the object, if any."""
 
     account: str
     owner: str | None
@@ -73,10 +76,10 @@ class Posting(NamedTuple):
 
 
 Sums = defaultdict[tuple[str, str | None, str], int]
-"""Amounts posted, by account, owner and currency. Every payment is checked, so no :class:`Posting` is made for them."""
+"""Amounts posted by account, owner, currency: payments' checks make no :class:`Posting`."""
 
 
-# -- what stands on the books by one record; ``sign`` is 1 for the record as it is and -1 for what it was before
+# -- what stands on the books by one record; ``sign`` is 1 for the new record, -1 for the old one
 
 
 def _transaction_books(record: Transaction, sign: int, sums: Sums) -> None:
@@ -87,7 +90,7 @@ def _transaction_books(record: Transaction, sign: int, sums: Sums) -> None:
             sums["merchant", None, currency] -= amount
         return
     if record.status not in SETTLED:
-        # Of a lost dispute the merchant keeps the part that its refunds have returned already (B-56).
+        # Of a lost dispute the merchant keeps the part that its refunds have returned (B-56).
         if returned := sign * record.amount_refunded:
             sums["buyers", None, currency] -= returned
             sums["merchant", None, currency] += returned
@@ -101,7 +104,7 @@ def _transaction_books(record: Transaction, sign: int, sums: Sums) -> None:
 
 
 def _rest(deposit: Transaction) -> int:
-    """Return how far the parts of a deposit exceed its amount; anything but 0 was set directly, or is a mistake."""
+    """Return the excess of a deposit's parts over its amount; not 0: set directly, or a mistake."""
     return deposit.net_amount + deposit.fee + deposit.commission - deposit.amount
 
 
@@ -111,7 +114,7 @@ def _invoice_books(record: Invoice, sign: int, sums: Sums) -> None:
         sums["paid manually", None, record.currency] += sign * record.amount_paid
 
 
-# -- what a change posts on the others: each function has a record as it was, or None for one that is new, and as it is
+# -- what a change posts on the others: each function takes the old record, if any, and the new one
 
 
 def _transaction_claims(old: Transaction | None, new: Transaction, sums: Sums) -> None:
@@ -186,13 +189,14 @@ CLAIMS_OF: Mapping[type[Record], Callable[[Any, Any, Sums], None]] = {
     Invoice: _invoice_claims,
     CheckoutSession: _session_claims,
 }
-"""What it posts on accounts that compare two kinds of record. Other kinds of record hold no money."""
+"""Postings of records on accounts that compare two kinds of record; other kinds hold no money."""
 
 
 def entries(unit: UnitOfWork) -> Iterator[tuple[str, Posting]]:
-    """Yield the postings of a unit of work, with the id of the record that each comes from. Amounts of zero are left out.
+    """Yield a unit of work's nonzero postings, each with the id of its record.
 
-    A reset posts nothing, nor does a record that is removed; what a tester sets directly is posted on the books alone.
+    A reset posts nothing, nor does a record that is removed; what a tester sets directly is posted
+    on the books alone.
     """
     posted: dict[str, Sums] = {}
     for change in () if unit.cleared else unit.changes:
@@ -219,31 +223,37 @@ def totals(world: World) -> dict[tuple[str, str], int]:
         for record in world.table(kind).unordered():
             post(record, 1, sums)
     order = sorted(sums, key=lambda key: (key[2], [*BOOKS].index(key[0])))
-    return {(account, currency): sums[account, owner, currency] for account, owner, currency in order}
+    return {
+        (account, currency): sums[account, owner, currency] for account, owner, currency in order
+    }
 
 
 # -- whether a unit of work that is about to be committed adds up
 
 
 class Imbalance(CheckFailed):
-    """A unit of work that does not add up: ``posting`` is the account that is not even, and by how much."""
+    """A unit of work that does not add up: ``posting`` is the uneven account and its difference."""
 
     def __init__(self, posting: Posting) -> None:
         super().__init__(
-            f"The ledger is out of balance: {posting.name} by {posting.amount} {posting.currency} (minor units)."
+            f"The ledger is out of balance: {posting.name} by {posting.amount} {posting.currency}"
+            " (minor units)."
         )
         self.posting = posting
 
     def concerns(self, unit: UnitOfWork) -> bool:
-        """Return whether a unit of work posted anything on the account, or on another one of the same object."""
+        """Return whether a unit posted on the account, or another of the same object."""
         owner = self.posting.owner
-        return owner is not None and any(owner in (id, posting.owner) for id, posting in entries(unit))
+        return owner is not None and any(
+            owner in (id, posting.owner) for id, posting in entries(unit)
+        )
 
 
 def check(world: World, unit: UnitOfWork) -> Imbalance | None:
     """Return the imbalance that a unit of work would cause if it were committed, or None.
 
-    It adds up what the checked changes posted; other records are read where that is not even, and of each payee.
+    It adds up what the checked changes posted; other records are read where that is not even, and
+    of each payee.
     """
     if _is_plain_payment(world, unit.checked):
         return None
@@ -259,23 +269,46 @@ def check(world: World, unit: UnitOfWork) -> Imbalance | None:
 
 
 def _is_plain_payment(world: World, checked: list[Any]) -> bool:
-    """Return whether it is a payment that arrives at once, of an invoice or of nothing, and each record says the same amount.
+    """Return whether a payment arrives at once, for an invoice or nothing, all amounts being equal.
 
-    Most payments are, and renewals among them; adding up what they post would take three times as long.
+    Most payments are, and renewals among them; adding up what they post would take three times as
+    long.
     """
     if not 4 <= len(checked) <= 5:
         return False
-    opened, intent, customer, deposit = checked[0].new, checked[1].new, checked[2].new, checked[3].new
-    kinds = type(intent) is PaymentIntent and type(customer) is Customer and type(deposit) is Transaction
-    if not kinds or checked[0].old is not None or opened.id != deposit.id or deposit.status != "completed":
+    opened, intent, customer, deposit = (
+        checked[0].new,
+        checked[1].new,
+        checked[2].new,
+        checked[3].new,
+    )
+    kinds = (
+        type(intent) is PaymentIntent
+        and type(customer) is Customer
+        and type(deposit) is Transaction
+    )
+    if (
+        not kinds
+        or checked[0].old is not None
+        or opened.id != deposit.id
+        or deposit.status != "completed"
+    ):
         return False
     invoice = checked[4].new if len(checked) == 5 else None
     amount = deposit.amount
     if invoice is None:
         pays = intent.invoice is None
     else:
-        pays = type(invoice) is Invoice and invoice.amount_paid == amount and intent.invoice == invoice.id
-        pays = pays and not invoice.paid_manually and len(world.table(PaymentIntent).where("invoice", invoice.id)) == 1
+        pays = (
+            type(invoice) is Invoice
+            and invoice.amount_paid == amount
+            and intent.invoice == invoice.id
+        )
+        pays = (
+            pays
+            and not invoice.paid_manually
+            and len(world.table(PaymentIntent).where("invoice", invoice.id)) == 1
+        )
     return (
         pays
         and intent.checkout_session is None
@@ -288,37 +321,54 @@ def _is_plain_payment(world: World, checked: list[Any]) -> bool:
 
 
 def _imbalance(world: World, posting: Posting) -> Imbalance | None:
-    """Return the imbalance of an account that must be even after one unit of work and is not; else None.
+    """Return the imbalance of an account that must be even after one unit of work, or None.
 
-    A customer's must in the customer's own currency, and while there is one (B-30). What is paid, and the money of it,
-    may come in two units of work.
+    A customer's must in the customer's own currency, and while there is one (B-30). What is paid,
+    and the money of it, may come in two units of work.
     """
     if posting.account == "spending":
         customer = world.get(Customer, posting.owner)
-        return Imbalance(posting) if customer is not None and customer.currency == posting.currency else None
+        return (
+            Imbalance(posting)
+            if customer is not None and customer.currency == posting.currency
+            else None
+        )
     if posting.account == "payments":
         return _unequal(world, posting.owner)
     if posting.account == "deposits":
         intent = world.get(PaymentIntent, posting.owner)
-        return (_unequal(world, intent.invoice) or _unequal(world, intent.checkout_session)) if intent else None
+        return (
+            (_unequal(world, intent.invoice) or _unequal(world, intent.checkout_session))
+            if intent
+            else None
+        )
     return Imbalance(posting)
 
 
 def _unequal(world: World, id: str | None) -> Imbalance | None:
-    """Return the imbalance between the payments of an invoice or a session and its own account, or None."""
+    """Return the imbalance of an invoice's or a session's payments and account, or None."""
     if (invoice := world.get(Invoice, id)) is not None:
-        is_paid, paid = invoice.status == "paid", 0 if invoice.paid_manually else invoice.amount_paid
+        is_paid, paid = (
+            invoice.status == "paid",
+            0 if invoice.paid_manually else invoice.amount_paid,
+        )
         return _difference(world, invoice, "invoice", paid, is_paid=is_paid)
     if (session := world.get(CheckoutSession, id)) is not None:
         is_paid = session.status == "complete"
-        return _difference(world, session, "checkout_session", session.amount_total if is_paid else 0, is_paid=is_paid)
+        return _difference(
+            world,
+            session,
+            "checkout_session",
+            session.amount_total if is_paid else 0,
+            is_paid=is_paid,
+        )
     return None
 
 
 def _difference(
     world: World, payee: Invoice | CheckoutSession, field: str, paid: int, *, is_paid: bool
 ) -> Imbalance | None:
-    """Return the imbalance between the intents of an invoice or a session and ``paid`` (minor units), or None.
+    """Return the imbalance of an invoice's or session's intents and ``paid`` (minor units).
 
     An intent counts once its money has arrived, or once what it pays for has counted it (B-61).
     """

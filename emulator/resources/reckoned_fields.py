@@ -1,8 +1,8 @@
 """Which fields are reckoned from others, and which statuses only something else brings (B-89).
 
-What a tester sets directly may not contradict itself: a sum follows its parts, and a status that stands for money
-follows the money. Each row here is one such field or status, with the sentence that names what to set or call instead.
-The words in braces are fields of the object.
+What a tester sets directly may not contradict itself: a sum follows its parts, and a status that
+stands for money follows the money. Each row here is one such field or status, with the sentence
+that names what to set or call instead. The words in braces are fields of the object.
 """
 
 from __future__ import annotations
@@ -30,9 +30,13 @@ BY_PAGE = "is set by its payment: call POST /_emulator/invoices/{id}/pay"
 OF_SESSION = "is the sum of the lines: set line_items"
 OF_PAYMENT = "is that of its payment: call POST /v1/payment-intents/ for another one"
 COLLECTED = (
-    "is what was collected: call POST /v1/payment-intents/{id}/confirm/ or POST /_emulator/payment-intents/{id}/answer"
+    "is what was collected: call POST /v1/payment-intents/{id}/confirm/ or POST"
+    " /_emulator/payment-intents/{id}/answer"
 )
-BEGUN = "is what the payment was begun for: pay an invoice, a session or a link by POST /_emulator/…/{id}/pay"
+BEGUN = (
+    "is what the payment was begun for: pay an invoice, a session or a link by POST"
+    " /_emulator/…/{id}/pay"
+)
 OF_REFUND = "is decided when the refund is made: call POST /v1/refunds/ for another one"
 RECEIPT_OF = "is that of the transaction {transaction}: set amount there"
 
@@ -42,10 +46,14 @@ RECKONED: Mapping[type[Record], Sentences] = {
         "tax_amount": OF_LINES,
         "total": OF_LINES,
         "amount_paid": PAID_BY,
-        "amount_remaining": "is the total less what was paid: set line_items, discount_amount or status",
+        "amount_remaining": (
+            "is the total less what was paid: set line_items, discount_amount or status"
+        ),
         "payment_intent": BY_PAGE,
         "transaction": BY_PAGE,
-        "subscription": "is the one that billed it: advance the clock to the next renewal of a subscription",
+        "subscription": (
+            "is the one that billed it: advance the clock to the next renewal of a subscription"
+        ),
         "invoice_number": "is given once, in order: call POST /v1/invoices/ for the next one",
     },
     CheckoutSession: {
@@ -80,7 +88,9 @@ RECKONED: Mapping[type[Record], Sentences] = {
         "number": "is given once, in order: pay once more for the next one",
     },
     PaymentMethod: {
-        "type": "is that of its details: call POST /v1/payment-methods/ for a method of another type",
+        "type": (
+            "is that of its details: call POST /v1/payment-methods/ for a method of another type"
+        ),
     },
     WebhookDelivery: {"attempt_count": "is the number of its attempts: set attempts"},
 }
@@ -88,56 +98,85 @@ RECKONED: Mapping[type[Record], Sentences] = {
 
 
 class Brought(NamedTuple):
-    """``directly``: the statuses from which one may be set. ``by``: what brings it from any other."""
+    """``directly``: the statuses from which one may be set.
+
+    ``by``: what brings it from any other.
+    """
 
     directly: str
     by: str
 
 
 NOT_DRAFT = "is over once an invoice is finalized: call POST /v1/invoices/ for another draft"
-SESSION_ANEW = "is over once the session is complete: call POST /v1/checkout-sessions/ for another one"
+SESSION_ANEW = (
+    "is over once the session is complete: call POST /v1/checkout-sessions/ for another one"
+)
 REFUND_ANEW = "cannot follow a refund that succeeded: call POST /v1/refunds/ for another one"
-LIVE_INTENT = "requires_payment_method requires_confirmation requires_action processing requires_capture"
+LIVE_INTENT = (
+    "requires_payment_method requires_confirmation requires_action processing requires_capture"
+)
 OPEN_SESSION = "open processing payment_failed expired"
 OPEN_REFUND = "pending processing failed cancelled expired"
 
 BROUGHT: Mapping[type[Record], Mapping[str, Brought]] = {
     Invoice: {
         "draft": Brought("", NOT_DRAFT),
-        "void": Brought("draft open uncollectible", "is no end of an invoice that is paid: call POST /v1/refunds/"),
-        "uncollectible": Brought("draft open void", "is no end of an invoice that is paid: call POST /v1/refunds/"),
+        "void": Brought(
+            "draft open uncollectible",
+            "is no end of an invoice that is paid: call POST /v1/refunds/",
+        ),
+        "uncollectible": Brought(
+            "draft open void", "is no end of an invoice that is paid: call POST /v1/refunds/"
+        ),
     },
     PaymentIntent: {
         "succeeded": Brought("", COLLECTED),
-        "canceled": Brought(LIVE_INTENT, "cannot follow a payment that succeeded: call POST /v1/refunds/"),
+        "canceled": Brought(
+            LIVE_INTENT, "cannot follow a payment that succeeded: call POST /v1/refunds/"
+        ),
         **dict.fromkeys(
             LIVE_INTENT.split(),
             Brought(LIVE_INTENT, "is over: call POST /v1/payment-intents/ for another payment"),
         ),
     },
     Transaction: {
-        "pending": Brought("", "is brought by a payment by bank_transfer: call POST /v1/payment-intents/"),
-        "approved": Brought("", "is brought by a payment with a card that settles later: pay with 4000 0000 0000 0077"),
+        "pending": Brought(
+            "", "is brought by a payment by bank_transfer: call POST /v1/payment-intents/"
+        ),
+        "approved": Brought(
+            "",
+            "is brought by a payment with a card that settles later: pay with 4000 0000 0000 0077",
+        ),
         "completed": Brought(
             "disputed failed",
             "is brought by the money: call POST /_emulator/payment-intents/{payment_intent}/answer,"
             " or advance the clock until it is settled",
         ),
-        "disputed": Brought("completed failed", "is for money that arrived: wait until it is completed"),
+        "disputed": Brought(
+            "completed failed", "is for money that arrived: wait until it is completed"
+        ),
         "failed": Brought(
             "disputed",
             "is a dispute that was lost: set disputed first; one that is pending fails by"
             " POST /_emulator/payment-intents/{payment_intent}/answer",
         ),
-        "canceled": Brought("", "is brought by POST /v1/transactions/{id}/cancel/ while it is pending"),
-        "refunded": Brought("", "is brought by refunds of the whole amount: call POST /v1/refunds/"),
+        "canceled": Brought(
+            "", "is brought by POST /v1/transactions/{id}/cancel/ while it is pending"
+        ),
+        "refunded": Brought(
+            "", "is brought by refunds of the whole amount: call POST /v1/refunds/"
+        ),
     },
     CheckoutSession: {
-        "complete": Brought("", "is brought by the buyer: call POST /_emulator/checkout-sessions/{id}/pay"),
+        "complete": Brought(
+            "", "is brought by the buyer: call POST /_emulator/checkout-sessions/{id}/pay"
+        ),
         **dict.fromkeys(OPEN_SESSION.split(), Brought(OPEN_SESSION, SESSION_ANEW)),
     },
     Refund: {
-        "succeeded": Brought("", "is brought by the money: call POST /_emulator/refunds/{id}/answer"),
+        "succeeded": Brought(
+            "", "is brought by the money: call POST /_emulator/refunds/{id}/answer"
+        ),
         **dict.fromkeys(OPEN_REFUND.split(), Brought(OPEN_REFUND, REFUND_ANEW)),
     },
 }
@@ -145,7 +184,9 @@ BROUGHT: Mapping[type[Record], Mapping[str, Brought]] = {
 
 
 def check(record: Record, changed: Iterable[str], status: str | None) -> None:
-    """Raise 422 ``INVALID_FIELD`` for a field that is reckoned, or a new ``status`` that something else brings (B-89)."""
+    """Raise 422 ``INVALID_FIELD`` for a field that is reckoned, or a new ``status`` that something
+    else brings (B-89).
+    """
     sentences = RECKONED.get(type(record), {})
     for field in changed:
         if field in sentences:

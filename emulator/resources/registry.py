@@ -1,4 +1,4 @@
-"""The registry: the function of each operation and job, the reactions to each event, the kinds of record."""
+"""The registry: functions of operations and jobs, reactions to events, kinds of record."""
 
 from __future__ import annotations
 
@@ -130,7 +130,9 @@ LARGE = 1000
 
 
 def make_indexes(world: World) -> None:
-    """Make the indexes of large tables now; otherwise the first rule that needs one would wait for it."""
+    """Make the indexes of large tables now; otherwise the first rule that needs one would wait for
+    it.
+    """
     for table in world.tables():
         for field in table.kind.indexes if len(table) > LARGE else ():
             table.index(field)

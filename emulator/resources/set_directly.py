@@ -1,7 +1,8 @@
-"""What a tester sets directly is obeyed: the work planned for an object follows the status and the dates that it then has.
+"""A tester's direct settings: an object's planned work follows its status and dates as set.
 
-The setting itself sends no event. Each kind of object that has planned work has one :class:`PlannedWork` here (B-89): the
-fields that the work follows, the jobs at its dates, and how to plan them. A new status cancels every job of the object.
+The setting itself sends no event. Each kind of object that has planned work has one
+:class:`PlannedWork` here (B-89): the fields that the work follows, the jobs at its dates, and how
+to plan them. A new status cancels every job of the object.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ Values = Mapping[str, Any]
 
 
 class PlannedWork(NamedTuple):
-    """``fields``: those that planned work follows. ``jobs``: the jobs at its dates, which ``plan`` plans anew."""
+    """``fields``: the fields that planned work follows; ``jobs``: the jobs that ``plan`` renews."""
 
     fields: tuple[str, ...]
     jobs: tuple[str, ...]
@@ -51,7 +52,9 @@ def set_fields(world: World, record: Record, values: Values) -> Record:
     if isinstance(record, Subscription):
         derived |= _derive_subscription(world, record, values)
     new = world.replace(record, **{**values, **derived})
-    if rule is not None and any(getattr(record, field) != getattr(new, field) for field in rule.fields):
+    if rule is not None and any(
+        getattr(record, field) != getattr(new, field) for field in rule.fields
+    ):
         kept = getattr(record, "status", None) == getattr(new, "status", None)
         world.cancel_jobs(new, *(rule.jobs if kept else ()))
         rule.plan(world, record, new)
@@ -66,19 +69,29 @@ def _derive_subscription(world: World, old: Subscription, given: Values) -> Valu
     """Return the further fields that the given values decide; 422 for values that contradict."""
     new = old.replace(**given)
     changes: dict[str, Any] = {}
-    ends = {given[field] for field in ("trial_end", "current_period_end") if given.get(field) is not None}
+    ends = {
+        given[field]
+        for field in ("trial_end", "current_period_end")
+        if given.get(field) is not None
+    }
     if new.status == "trialing" and ends:
         if len(ends) > 1:
-            raise invalid_field("trial_end", "must equal current_period_end, which is the end of the trial")
+            raise invalid_field(
+                "trial_end", "must equal current_period_end, which is the end of the trial"
+            )
         [end] = ends
-        changes = {field: end for field in ("trial_end", "current_period_end") if field not in given}
+        changes = {
+            field: end for field in ("trial_end", "current_period_end") if field not in given
+        }
     if (end := changes.get("current_period_end", new.current_period_end)) != old.current_period_end:
         changes |= {"anchor": end, "period": 0}
     return changes | (_derive_status(world, old, new, given) if new.status != old.status else {})
 
 
-def _derive_status(world: World, old: Subscription, new: Subscription, given: Values) -> dict[str, Any]:
-    """Return what goes with a new status: it owes no charge that is being retried, and is paused or canceled as of now."""
+def _derive_status(
+    world: World, old: Subscription, new: Subscription, given: Values
+) -> dict[str, Any]:
+    """Return a new status's fields: no charge being retried; paused or canceled as of now."""
     changes = dict(UP_TO_DATE)
     if new.status == "canceled":
         changes |= {"unpaid_invoice": old.unpaid_invoice, "canceled_at": world.now}
@@ -102,12 +115,14 @@ def _plan_subscription(world: World, old: Subscription, new: Subscription) -> No
 
 
 def _plan_session(world: World, old: CheckoutSession, new: CheckoutSession) -> None:
-    """Let it expire at its time; an attempt that waits for its buyer ends then at the latest, as does one that never began."""
+    """Let a session expire on time, with any attempt that waits for the buyer or never began."""
     if checkout_sessions.STATE_MACHINE.allows(new, "expire"):
         checkout_sessions.schedule_expiry(world, new)
     elif new.status == "processing":
         intent = world.get(PaymentIntent, new.payment_intent)
-        waiting = world.jobs.where("about", new.id) + (world.jobs.where("about", intent.id) if intent else [])
+        waiting = world.jobs.where("about", new.id) + (
+            world.jobs.where("about", intent.id) if intent else []
+        )
         for job in waiting:
             if job.name in ("payment_intent.unconfirmed", "checkout_session.unconfirmed"):
                 world.replace(job, due=max(min(job.due, new.expires_at), world.now))
@@ -119,12 +134,17 @@ def _plan_session(world: World, old: CheckoutSession, new: CheckoutSession) -> N
 
 
 def _plan_intent(world: World, old: PaymentIntent, new: PaymentIntent) -> None:
-    """End a payment that waits for its buyer: on the phone at the time of the prompt, else as a card check does (B-54)."""
+    """End a payment that waits for its buyer: at the prompt's time, else as a card check (B-54)."""
     if new.status != "requires_action":
         return
     action = new.next_action or {}
     if action.get("type") == "confirm_on_phone":
-        world.schedule(action.get("expires_at", world.now), "payment_intent.answer", new, code="MOBILE_MONEY_TIMEOUT")
+        world.schedule(
+            action.get("expires_at", world.now),
+            "payment_intent.answer",
+            new,
+            code="MOBILE_MONEY_TIMEOUT",
+        )
     else:
         ends = calendar.plus(world.now, seconds=settings(world).confirmation_timeout)
         world.schedule(ends, "payment_intent.unconfirmed", new)
@@ -150,9 +170,13 @@ RULES: Mapping[type[Record], PlannedWork] = {
         _plan_subscription,
     ),
     Invoice: PlannedWork(
-        ("status", "due_date"), ("invoice.overdue",), lambda world, _, new: invoices.schedule_overdue(world, new)
+        ("status", "due_date"),
+        ("invoice.overdue",),
+        lambda world, _, new: invoices.schedule_overdue(world, new),
     ),
-    CheckoutSession: PlannedWork(("status", "expires_at"), ("checkout_session.expire",), _plan_session),
+    CheckoutSession: PlannedWork(
+        ("status", "expires_at"), ("checkout_session.expire",), _plan_session
+    ),
     PaymentIntent: PlannedWork(("status",), (), _plan_intent),
     Transaction: PlannedWork(("status",), (), lambda world, old, new: None),
     Refund: PlannedWork(("status",), (), lambda world, _, new: refunds.plan(world, new)),
@@ -161,7 +185,9 @@ RULES: Mapping[type[Record], PlannedWork] = {
         ("payment_method.expire",),
         lambda world, _, new: payment_methods.schedule_expiry(world, new),
     ),
-    WebhookDelivery: PlannedWork(("status", "next_attempt_at"), ("webhook.attempt",), _plan_delivery),
+    WebhookDelivery: PlannedWork(
+        ("status", "next_attempt_at"), ("webhook.attempt",), _plan_delivery
+    ),
     WebhookEndpoint: PlannedWork(("enabled",), (), _plan_endpoint),
 }
 """The kinds that have planned work. A payment link's dates are looked at when it is used."""

@@ -1,8 +1,9 @@
-"""What goes with a field that a tester sets directly: sums follow their parts, and a status brings its sums along (B-89).
+"""What goes with a field that a tester sets directly: sums follow their parts, and a status brings
+its sums along (B-89).
 
-For each kind of object that has sums there is one function in ``FOLLOWS``, which returns the further fields of the
-object or raises 422 for a value out of its bounds, and one in ``CONSEQUENCES`` for what happens to other objects.
-Amounts are in minor units.
+For each kind of object that has sums there is one function in ``FOLLOWS``, which returns the
+further fields of the object or raises 422 for a value out of its bounds, and one in
+``CONSEQUENCES`` for what happens to other objects. Amounts are in minor units.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ Changed = Mapping[str, Any]
 
 
 def follow(world: World, old: Record, changed: Changed) -> dict[str, Any]:
-    """Return the further fields of a record that follow from those that are set; 422 for values out of their bounds."""
+    """Return the further fields of a record that follow from those that are set; 422 for values out
+    of their bounds.
+    """
     rule = FOLLOWS.get(type(old))
     return {} if rule is None or not changed else rule(world, old, old.replace(**changed), changed)
 
@@ -81,13 +84,17 @@ def _invoice(world: World, old: Invoice, new: Invoice, changed: Changed) -> dict
     total = changes.get("total", new.total)
     if new.status in OWED and total == 0:
         field = _first(changed, "status", *PRICED, *changed)
-        raise invalid_field(field, "would leave nothing to pay: set status to paid, or another line")
+        raise invalid_field(
+            field, "would leave nothing to pay: set status to paid, or another line"
+        )
     return changes
 
 
 def _invoice_sums(world: World, old: Invoice, new: Invoice, field: str) -> dict[str, Any]:
     if old.status == "paid":
-        raise invalid_field(field, "cannot change once it is paid: call POST /v1/refunds/ to return money")
+        raise invalid_field(
+            field, "cannot change once it is paid: call POST /v1/refunds/ to return money"
+        )
     if (payment := payment_intents.current_payment(world, old)) is not None:
         cancel = f"POST /v1/payment-intents/{payment.id}/cancel/"
         raise invalid_field(field, f"cannot change while a payment is under way: call {cancel}")
@@ -95,7 +102,10 @@ def _invoice_sums(world: World, old: Invoice, new: Invoice, field: str) -> dict[
     subtotal = sum(line.amount for line in new.line_items)
     amounts.bounded(world, subtotal, "line_items")
     if not 0 <= new.discount_amount <= subtotal:
-        message = f"leaves a discount of {new.discount_amount}, which must be 0 to {subtotal}, the subtotal"
+        message = (
+            f"leaves a discount of {new.discount_amount}, which must be 0 to {subtotal}, the"
+            " subtotal"
+        )
         raise invalid_field(field, message)
     rate = None if old.status == "draft" else old.tax_rate
     return {**invoices.totals(world, new.line_items, new.discount_amount, rate)}
@@ -105,15 +115,23 @@ def _check_lines(lines: Sequence[InvoiceLine | CheckoutLine], total: str) -> Non
     """Raise 422 for a line whose amount is not its quantity times its unit amount."""
     for number, line in enumerate(lines):
         if line.quantity < 1 or line.unit_amount < 0:
-            raise invalid_field(f"line_items.{number}", "must have a quantity and an amount of 0 or more")
+            raise invalid_field(
+                f"line_items.{number}", "must have a quantity and an amount of 0 or more"
+            )
         if getattr(line, total) != line.quantity * line.unit_amount:
-            raise invalid_field(f"line_items.{number}.{total}", "must be quantity times unit_amount")
+            raise invalid_field(
+                f"line_items.{number}.{total}", "must be quantity times unit_amount"
+            )
 
 
 def _invoice_status(world: World, old: Invoice, new: Invoice, changed: Changed) -> dict[str, Any]:
-    """Return what goes with a new status: it is finalized, owed again, or paid outside the service."""
+    """Return what goes with a new status: finalized, owed again, or paid outside the service."""
     if old.status == "paid" and old.payment_intent is not None:
-        raise refused(old, "status", f"{new.status} would owe what {{payment_intent}} paid: call POST /v1/refunds/")
+        raise refused(
+            old,
+            "status",
+            f"{new.status} would owe what {{payment_intent}} paid: call POST /v1/refunds/",
+        )
     changes: dict[str, Any] = {}
     if old.status == "draft":
         sums = invoices.totals(world, new.line_items, new.discount_amount)
@@ -153,7 +171,9 @@ def _give_up(world: World, invoice: Invoice) -> None:
 # -- checkout sessions
 
 
-def _session(world: World, old: CheckoutSession, new: CheckoutSession, changed: Changed) -> dict[str, Any]:
+def _session(
+    world: World, old: CheckoutSession, new: CheckoutSession, changed: Changed
+) -> dict[str, Any]:
     if "status" in changed and (payment := payment_intents.current_payment(world, old)) is not None:
         answer = f"POST /_emulator/payment-intents/{payment.id}/answer"
         raise invalid_field("status", f"follows the payment under way: call {answer}, or cancel it")
@@ -162,7 +182,9 @@ def _session(world: World, old: CheckoutSession, new: CheckoutSession, changed: 
     field = _first(changed, "line_items", "currency")
     if old.mode == "subscription" or old.status not in ("open", "payment_failed"):
         anew = "POST /v1/checkout-sessions/ for another session"
-        raise invalid_field(field, f"cannot change in the mode {old.mode} and the status {old.status}: call {anew}")
+        raise invalid_field(
+            field, f"cannot change in the mode {old.mode} and the status {old.status}: call {anew}"
+        )
     _check_lines(new.line_items, "amount_total")
     subtotal = sum(line.amount_total for line in new.line_items)
     if new.mode == "setup":
@@ -181,7 +203,9 @@ AGREED = ("amount", "currency", "capture_method", "customer", "payment_method")
 """The fields of a payment that are decided before it begins."""
 
 
-def _intent(world: World, old: PaymentIntent, new: PaymentIntent, changed: Changed) -> dict[str, Any]:
+def _intent(
+    world: World, old: PaymentIntent, new: PaymentIntent, changed: Changed
+) -> dict[str, Any]:
     agreed = [field for field in AGREED if field in changed]
     if agreed and old.status not in CHOOSABLE:
         anew = "POST /v1/payment-intents/ for another one"
@@ -201,7 +225,10 @@ def _intent(world: World, old: PaymentIntent, new: PaymentIntent, changed: Chang
 def _method_of(world: World, new: PaymentIntent, changed: Changed) -> dict[str, Any]:
     """Return what goes with another payment method: the copy of it, and the status."""
     if new.payment_method is None:
-        return {**payment_intents.WITHOUT_METHOD, "status": changed.get("status", "requires_payment_method")}
+        return {
+            **payment_intents.WITHOUT_METHOD,
+            "status": changed.get("status", "requires_payment_method"),
+        }
     method = world.get(PaymentMethod, new.payment_method)
     if method is None:
         raise invalid_field("payment_method", "is none: call POST /v1/payment-methods/")
@@ -209,9 +236,13 @@ def _method_of(world: World, new: PaymentIntent, changed: Changed) -> dict[str, 
     return {"payment_method_type": method.type, "instrument": method.instrument, "status": status}
 
 
-def _intent_status(world: World, old: PaymentIntent, new: PaymentIntent, changed: Changed) -> dict[str, Any]:
+def _intent_status(
+    world: World, old: PaymentIntent, new: PaymentIntent, changed: Changed
+) -> dict[str, Any]:
     owned = old.invoice or old.checkout_session or old.payment_link
-    if old.transaction is not None or (owned and {old.status, new.status} - {*payment_intents.UNDER_WAY}):
+    if old.transaction is not None or (
+        owned and {old.status, new.status} - {*payment_intents.UNDER_WAY}
+    ):
         by = "POST /v1/payment-intents/{id}/cancel/" if new.status == "canceled" else COLLECTED
         raise refused(old, "status", f"{new.status} follows what it pays for: {by}")
     changes: dict[str, Any] = {"amount_capturable": 0}
@@ -224,7 +255,11 @@ def _intent_status(world: World, old: PaymentIntent, new: PaymentIntent, changed
             raise invalid_field("payment_method", "is required for requires_confirmation: send it")
         changes["next_action"] = None
     elif new.status == "requires_capture":
-        changes |= {"amount_capturable": new.amount, "capture_method": "manual", "next_action": None}
+        changes |= {
+            "amount_capturable": new.amount,
+            "capture_method": "manual",
+            "next_action": None,
+        }
     return {field: value for field, value in changes.items() if field not in changed}
 
 
@@ -235,13 +270,19 @@ PARTS = ("amount", "fee", "commission", "fee_rate", "commission_rate")
 """The fields from which the net amount of a deposit follows."""
 
 
-def _transaction(world: World, old: Transaction, new: Transaction, changed: Changed) -> dict[str, Any]:
+def _transaction(
+    world: World, old: Transaction, new: Transaction, changed: Changed
+) -> dict[str, Any]:
     set_parts = [field for field in (*PARTS, "status") if field in changed]
     if old.type == "refund" and set_parts:
-        raise invalid_field(set_parts[0], "is that of its refund: call POST /v1/refunds/ for another one")
+        raise invalid_field(
+            set_parts[0], "is that of its refund: call POST /v1/refunds/ for another one"
+        )
     if "status" in changed and old.status == "failed" and not payment_intents.is_lost(world, old):
         again = "POST /v1/payment-intents/ for another payment"
-        raise invalid_field("status", f"{new.status} cannot follow a payment that failed: call {again}")
+        raise invalid_field(
+            "status", f"{new.status} cannot follow a payment that failed: call {again}"
+        )
     if not any(field in changed for field in PARTS):
         return {}
     if "amount" in changed:
@@ -249,13 +290,19 @@ def _transaction(world: World, old: Transaction, new: Transaction, changed: Chan
     fee, commission = (_part(new, changed, part) for part in ("fee", "commission"))
     field = _first(changed, *PARTS)
     net = new.amount - fee - commission
-    _within(field, min(fee, commission, net), 0, None, "as fee, commission and what is left of the amount are")
+    _within(
+        field,
+        min(fee, commission, net),
+        0,
+        None,
+        "as fee, commission and what is left of the amount are",
+    )
     set_directly = old.set_directly + new.amount - old.amount
     return {"fee": fee, "commission": commission, "net_amount": net, "set_directly": set_directly}
 
 
 def _part(new: Transaction, changed: Changed, part: str) -> int:
-    """Return the fee or the commission: what is set, or the share by its rate of an amount or at a rate that is set."""
+    """Return the fee or the commission: the sum that is set, or the share by its rate."""
     value: int = getattr(new, part)
     if part in changed or not ("amount" in changed or f"{part}_rate" in changed):
         return value
@@ -264,15 +311,24 @@ def _part(new: Transaction, changed: Changed, part: str) -> int:
 
 def _check_amount(world: World, old: Transaction, new: Transaction) -> None:
     if old.status == "refunded":
-        raise invalid_field("amount", "was refunded as a whole: call POST /v1/payment-intents/ for another payment")
+        raise invalid_field(
+            "amount", "was refunded as a whole: call POST /v1/payment-intents/ for another payment"
+        )
     taken = old.amount - refunds.refundable(world, old)
     least = max(taken, old.amount_refunded + 1)
-    _within("amount", new.amount, least, None, "more than its refunds: call POST /v1/refunds/ to return more")
+    _within(
+        "amount",
+        new.amount,
+        least,
+        None,
+        "more than its refunds: call POST /v1/refunds/ to return more",
+    )
     amounts.bounded(world, new.amount, "amount")
 
 
 def _transaction_set(world: World, old: Transaction, new: Transaction) -> None:
-    """Have the customer's total and the receipt follow; the refunds of a lost deposit fail (B-30, B-56).
+    """Have the customer's total and the receipt follow; the refunds of a lost deposit fail (B-30,
+    B-56).
 
     A deposit that was lost stays in the count of transactions.
     """
@@ -290,8 +346,14 @@ def _refund(world: World, old: Refund, new: Refund, changed: Changed) -> dict[st
     if new.status not in refunds.COUNTING or old.status in refunds.COUNTING:
         return {}
     deposit = world.get(Transaction, old.transaction)
-    if deposit is None or deposit.status != "completed" or refunds.refundable(world, deposit) < old.amount:
-        raise invalid_field("status", f"{new.status} would return more than is left: call POST /v1/refunds/")
+    if (
+        deposit is None
+        or deposit.status != "completed"
+        or refunds.refundable(world, deposit) < old.amount
+    ):
+        raise invalid_field(
+            "status", f"{new.status} would return more than is left: call POST /v1/refunds/"
+        )
     return {} if "failure_reason" in changed else {"failure_reason": None}
 
 
@@ -300,13 +362,26 @@ def _refund(world: World, old: Refund, new: Refund, changed: Changed) -> dict[st
 
 def _customer(world: World, old: Customer, new: Customer, changed: Changed) -> dict[str, Any]:
     """Counters may be set; they hold at least what the customer's own transactions say (B-30)."""
-    deposits = [each for each in world.table(Transaction).where("customer", old.id) if each.type == "deposit"]
-    counted = sum(each.status in transactions.COUNTED or payment_intents.is_lost(world, each) for each in deposits)
+    deposits = [
+        each
+        for each in world.table(Transaction).where("customer", old.id)
+        if each.type == "deposit"
+    ]
+    counted = sum(
+        each.status in transactions.COUNTED or payment_intents.is_lost(world, each)
+        for each in deposits
+    )
     spent = sum(transactions.spent(each) for each in deposits if each.currency == new.currency)
     if "currency" in changed and "total_spent" not in changed:
         return {"total_spent": spent}
     if "total_spent" in changed:
-        _within("total_spent", new.total_spent, spent, None, "what its payments say: call POST /v1/refunds/")
+        _within(
+            "total_spent",
+            new.total_spent,
+            spent,
+            None,
+            "what its payments say: call POST /v1/refunds/",
+        )
     if "transactions_count" in changed:
         why = "its payments so far: call POST /v1/payment-intents/ for more"
         _within("transactions_count", new.transactions_count, counted, None, why)
@@ -315,15 +390,25 @@ def _customer(world: World, old: Customer, new: Customer, changed: Changed) -> d
 
 def _link(world: World, old: PaymentLink, new: PaymentLink, changed: Changed) -> dict[str, Any]:
     if "usage_count" in changed and new.max_usage is not None:
-        _within("usage_count", new.usage_count, 0, new.max_usage, "which max_usage allows: set max_usage")
+        _within(
+            "usage_count",
+            new.usage_count,
+            0,
+            new.max_usage,
+            "which max_usage allows: set max_usage",
+        )
     elif "max_usage" in changed and new.max_usage is not None:
-        _within("max_usage", new.max_usage, new.usage_count, None, "the uses so far: set usage_count")
+        _within(
+            "max_usage", new.max_usage, new.usage_count, None, "the uses so far: set usage_count"
+        )
     if "products" not in changed:
         return {}
     sold = {id: world.get(Product, id) for id in new.products}
     for number, (id, product) in enumerate(sold.items()):
         if product is None:
-            raise invalid_field(f"products.{number}", f"there is no product {id}: call POST /v1/products/")
+            raise invalid_field(
+                f"products.{number}", f"there is no product {id}: call POST /v1/products/"
+            )
     prices = {id: _price(product) for id, product in sold.items()}
     return {"prices": {**prices, **{id: price for id, price in old.prices.items() if id in prices}}}
 
@@ -351,7 +436,9 @@ def _address_set(world: World, old: Address, new: Address) -> None:
 # -- subscriptions
 
 
-def _subscription(world: World, old: Subscription, new: Subscription, changed: Changed) -> dict[str, Any]:
+def _subscription(
+    world: World, old: Subscription, new: Subscription, changed: Changed
+) -> dict[str, Any]:
     if new.plan is not None:
         if "plan" in changed:
             found = Violations(changed)
@@ -359,7 +446,9 @@ def _subscription(world: World, old: Subscription, new: Subscription, changed: C
             found.done()
         for field in ("unit_amount", "currency", "interval", "interval_count"):
             if field in changed:
-                raise invalid_field(field, f"is decided by its plan {new.plan}: set it there, or plan to null")
+                raise invalid_field(
+                    field, f"is decided by its plan {new.plan}: set it there, or plan to null"
+                )
     elif "unit_amount" in changed:
         amounts.chargeable(world, new.unit_amount, new.currency, "unit_amount")
     begins = new.status == "trialing" and "status" in changed and (new.trial_end or "") <= world.now

@@ -1,4 +1,4 @@
-"""The address that a server listens on. Nothing here needs what a server is made of, so a port is bound at once."""
+"""A server's address. Nothing here needs the server's own modules, so a port is bound at once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BACKLOG = 2048
 
 
 class CannotListen(Exception):
-    """The address cannot be bound; the message says which address and why. ``in_use``: another program has it."""
+    """The address cannot be bound; the message has the cause. ``in_use``: by another program."""
 
     def __init__(self, message: str, *, in_use: bool = False) -> None:
         super().__init__(message)
@@ -28,13 +28,15 @@ def bind(host: str, port: int) -> socket.socket:
         number = getattr(error, "errno", None)
         # The text of the error repeats the address; resolvers have numbers of their own.
         reason = os.strerror(number) if number and not isinstance(error, socket.gaierror) else error
-        raise CannotListen(f"cannot listen on {host}:{port}: {reason}", in_use=number == errno.EADDRINUSE) from None
+        raise CannotListen(
+            f"cannot listen on {host}:{port}: {reason}", in_use=number == errno.EADDRINUSE
+        ) from None
     bound.set_inheritable(True)
     return bound
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether only this machine reaches a server on this address, or on every address of this name."""
+    """Return whether only this machine reaches an address, or all addresses of a name."""
     try:
         addresses = [each[4][0] for each in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)]
         return all(ip_address(str(address).partition("%")[0]).is_loopback for address in addresses)
@@ -44,7 +46,8 @@ def is_loopback(host: str) -> bool:
 
 def url_of(host: str, port: int, *, trust_network: bool) -> str:
     """Return where clients reach a server that listens on this address."""
-    if host in ("0.0.0.0", "::"):  # noqa: S104  # nothing is bound here; a URL needs an address that clients can connect to
+    # nothing is bound here; a URL needs an address that clients can connect to
+    if host in ("0.0.0.0", "::"):  # noqa: S104
         # The name by which neighbours on a network of containers find this one, or loopback.
         host = socket.gethostname().lower() if trust_network else "127.0.0.1"
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

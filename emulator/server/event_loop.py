@@ -1,4 +1,4 @@
-"""Event loops of servers and of applications under test: their timers run in real time, whatever a test has frozen."""
+"""Event loops of servers and tested applications: timers in real time, even if a test froze it."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ else:
 class RealTimeLoop(Base):
     """The event loop of asyncio on this system.
 
-    freezegun also freezes ``time.monotonic``, by which asyncio's own loop sets its timers: a server in the process of
-    the test would wait for ever, and so would an application with a timeout.
+    freezegun also freezes ``time.monotonic``, by which asyncio's own loop sets its timers: a server
+    in the process of the test would wait for ever, and so would an application with a timeout.
     """
 
-    # In the class, because freezegun replaces names of modules; it may have done so before this module is imported.
+    # In the class, because freezegun replaces names of modules; it may have done so before this
+    # module is imported.
     _now: Callable[[], float] = staticmethod(
         getattr(sys.modules.get("freezegun.api"), "real_monotonic", time.monotonic)
     )
@@ -32,7 +33,7 @@ class RealTimeLoop(Base):
 
 
 def new_event_loop() -> asyncio.AbstractEventLoop:
-    """Return the loop of a server: uvloop's, which is faster and has a clock of its own, where it is installed."""
+    """Return a server's loop: uvloop's if installed, which is faster and has its own clock."""
     try:
         import uvloop
     except ImportError:

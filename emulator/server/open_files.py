@@ -11,7 +11,7 @@ RESERVED = 512
 
 
 def allow_open_files() -> None:
-    """Raise the soft limit of open files where the system sets a lower one than a server can use."""
+    """Raise the soft limit of open files where it is lower than a server can use."""
     if sys.platform == "win32":
         return
     import resource

@@ -43,7 +43,7 @@ HEALTH = "/_emulator/health"
 
 
 class Parts(NamedTuple):
-    """What makes the worlds of a sandbox, what sends their webhooks, and what wraps the service and the control API.
+    """The parts of a sandbox: makers of worlds, senders of webhooks, wrappers of both APIs.
 
     Only commands that run a wrong service on purpose choose others (:mod:`emulator.checks.suite`).
     """
@@ -57,17 +57,18 @@ class Parts(NamedTuple):
 class Options:
     """How a sandbox starts.
 
-    ``clock_at`` is the instant worlds open at (now, if None). Without a ``seed`` every start draws another one.
-    ``assumptions`` are values of assumptions, by name (B-99). A ``profile`` has more settings, and what a service confirmed.
-    ``base_url`` is where the sandbox is reached, for links in objects. ``strict`` checks every answer against the
-    document. ``allow_hosts`` are names, beside those of loopback, that the control API may be called by;
-    ``control_token`` is a token it requires. With ``any_host`` the service and the pages may be called by any name;
-    with ``trust_network`` all may, and webhooks may go to any host over http.
-    ``state`` is where worlds are stored (:mod:`emulator.engine.storage.urls`), ``max_worlds`` how many may be open.
-    ``report`` is given each request that was answered.
-    ``answer_time`` is how many seconds webhook receivers have to respond, ``clock`` the class of the worlds' clocks
-    and ``starts`` how single worlds first open, by the App's name; only tests change these three. ``parts``
-    are what the sandbox is made of.
+    ``clock_at`` is the instant worlds open at (now, if None). Without a ``seed`` every start draws
+    another one. ``assumptions`` are values of assumptions, by name (B-99). A ``profile`` has more
+    settings, and what a service confirmed. ``base_url`` is where the sandbox is reached, for links
+    in objects. ``strict`` checks every answer against the document. ``allow_hosts`` are names,
+    beside those of loopback, that the control API may be called by; ``control_token`` is a token it
+    requires. With ``any_host`` the service and the pages may be called by any name; with
+    ``trust_network`` all may, and webhooks may go to any host over http. ``state`` is where worlds
+    are stored (:mod:`emulator.engine.storage.urls`), ``max_worlds`` how many may be open.
+    ``report`` is given each request that was answered. ``answer_time`` is how many seconds webhook
+    receivers have to respond, ``clock`` the class of the worlds' clocks and ``starts`` how single
+    worlds first open, by the App's name; only tests change these three. ``parts`` are what the
+    sandbox is made of.
     """
 
     clock_mode: ClockMode = RUNNING
@@ -99,7 +100,9 @@ class Sandbox:
         self.options = options = options or Options()
         trusted = {"webhook_http": "any"} if options.trust_network else {}
         calibrated = options.profile.chosen() if options.profile else {}
-        self.fixtures: Fixtures = Fixtures(options.fixtures, options.assumptions, merged(calibrated, trusted))
+        self.fixtures: Fixtures = Fixtures(
+            options.fixtures, options.assumptions, merged(calibrated, trusted)
+        )
         self.reference_data: ReferenceData = ReferenceData()
         self.real_time: RealTime = RealTime()
         self.seed: str = str(secrets.randbits(64) if options.seed is None else options.seed)
@@ -118,9 +121,10 @@ class Sandbox:
     def build_world(
         self, key: Key, start: Start | None = None, saved: StoredWorld | None = None
     ) -> Slices[tuple[World, Clock]]:
-        """Return the world of a key with its clock: as it was stored, or else as the fixtures have it, or else a new one.
+        """Return a key's world and clock: as stored, or else from the fixtures, or else new.
 
-        Without ``start`` it is the options'. Raises 401 ``INVALID_API_KEY`` for an unlisted key (B-02), :class:`InvalidState`.
+        Without ``start`` it is the options'. Raises 401 ``INVALID_API_KEY`` for an unlisted key
+        (B-02), :class:`InvalidState`.
         """
         start = start or self.options.starts.get(key.name, Start())
         own_settings = self.fixtures.settings(key.name, start.fixture)
@@ -152,15 +156,21 @@ class Sandbox:
         return world, clock
 
     def _knows(self, key: Key) -> bool:
-        """Return whether the key is listed: in a fixture of the options, or among the magic keys (B-02, B-04)."""
-        return str(key) in self.fixtures.keys or any(rule.concerns(key) for rule in self.reference_data.magic_keys)
+        """Return whether a fixture lists the key, or it is a magic key (B-02, B-04)."""
+        return str(key) in self.fixtures.keys or any(
+            rule.concerns(key) for rule in self.reference_data.magic_keys
+        )
 
     def _seed(self, start: Start, saved: StoredWorld | None) -> str:
-        return str(start.seed) if start.seed is not None else (saved and saved.head.seed) or self.seed
+        return (
+            str(start.seed) if start.seed is not None else (saved and saved.head.seed) or self.seed
+        )
 
     def _guarded(self, app: ASGIApp, token: str | None, *, pages: bool = False) -> ASGIApp:
         any_host = self.options.trust_network
-        return OriginGuard(app, self._names(), token, any_host=any_host, open_path=HEALTH, pages=pages)
+        return OriginGuard(
+            app, self._names(), token, any_host=any_host, open_path=HEALTH, pages=pages
+        )
 
     def _names(self) -> tuple[str, ...]:
         return (hostname(urlsplit(self.options.base_url).netloc), *self.options.allow_hosts)
@@ -180,8 +190,15 @@ class Sandbox:
         from emulator.ui.console.render import environment
         from emulator.ui.console.site import Console
 
-        environment().get_template("overview.html")  # compiled here, beside requests, and not with the first page
-        return Console(unguarded, self.options.control_token, self.engine.runtimes.__contains__, self.options.profile)
+        environment().get_template(
+            "overview.html"
+        )  # compiled here, beside requests, and not with the first page
+        return Console(
+            unguarded,
+            self.options.control_token,
+            self.engine.runtimes.__contains__,
+            self.options.profile,
+        )
 
     def _site(self) -> ASGIApp:
         from emulator.ui.site import site
@@ -192,8 +209,13 @@ class Sandbox:
         """Return the ASGI application: the service, the control API, the console and the site."""
         request_ids = map(partial(IdSource(f"{self.seed}/requests").id, "req"), count(1))
         token = self.options.control_token
-        service = self._named(self.options.parts.app(service_app(self.engine, strict=self.options.strict)))
-        control, site = self.options.parts.app(LazyApp(self._control)), self._named(LazyApp(self._site))
+        service = self._named(
+            self.options.parts.app(service_app(self.engine, strict=self.options.strict))
+        )
+        control, site = (
+            self.options.parts.app(LazyApp(self._control)),
+            self._named(LazyApp(self._site)),
+        )
         guarded_control = self._guarded(control, token)
         root_app = partial(
             RootApp,
@@ -203,7 +225,8 @@ class Sandbox:
             base_url=self.options.base_url,
             waits=self.store is not None and self.store.is_remote,
         )
-        # The console checks the token itself, at its login: a browser sends none when it follows a link.
+        # The console checks the token itself, at its login: a browser sends none when it follows a
+        # link.
         unguarded = root_app([("/v1/", service), ("/_emulator/", control)])
         console = self._guarded(LazyApp(partial(self._console, unguarded)), None, pages=True)
         return root_app(
@@ -218,6 +241,7 @@ class Sandbox:
                 ("/_emulator", console),
                 ("", site),
             ],
-            # Only what came from outside is reported: the console's own requests go through the other one.
+            # Only what came from outside is reported: the console's own requests go through the
+            # other one.
             report=self.options.report,
         )

@@ -22,14 +22,14 @@ from emulator.server.uvicorn_parts import PlainUvicorn
 from emulator.web.root_app import RootApp
 
 KEEP_ALIVE = 75
-"""Seconds after which an idle connection is closed: long, since a busy client may send a request just then."""
+"""Seconds before an idle connection is closed: long, since a busy client may just send."""
 
 ACCEPTED_AT_ONCE = 8
 """Connections that asyncio accepts before it looks at any: few, so that no burst uses up the files
 that may be open."""
 
 GRACE = 1
-"""Seconds that answers under way have when the server ends, which it does within two, whatever hangs."""
+"""Seconds for responses under way at the server's end, which comes within two in any case."""
 
 MOMENT = 0.001
 """Seconds between two looks at whether all is answered, when the server ends."""
@@ -37,11 +37,11 @@ MOMENT = 0.001
 logger = logging.getLogger("emulator.server")
 
 _STARTING = threading.Lock()
-"""msgspec prepares a type on its first use, and the process crashes where two threads do so at once."""
+"""msgspec prepares a type on first use; two threads at once would crash the process."""
 
 
 class Server:
-    """One sandbox on one address. The constructor binds the socket, unless it is given one that is ``listening``."""
+    """A sandbox on an address. The constructor binds the socket, if none is ``listening``."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Server:
         self._uvicorn: Uvicorn | PlainUvicorn | None = None
 
     def run(self, ready: Callable[[], None] = lambda: None) -> None:
-        """Serve until a signal or :meth:`stop` ends it; ``ready`` is called once requests are answered.
+        """Serve until a signal or :meth:`stop`; call ``ready`` once the server accepts requests.
 
         An exception of ``ready`` stops the server and is then raised here.
         """
@@ -84,7 +84,7 @@ class Server:
         return self.sandbox.store.unsaved() if self.sandbox.store else None
 
     def discard(self, *keys: str) -> None:
-        """Discard the worlds of secret keys, by default all, and wait for that; for any thread but the server's own."""
+        """Discard secret keys' worlds (default: all) and wait; not in the server's own thread."""
         engine = self.sandbox.engine
         worlds = [clients.read_key(f"Bearer {key}") for key in keys] or [*engine.runtimes]
         for world in worlds:
@@ -95,7 +95,8 @@ class Server:
 OPTIONS: Mapping[str, Any] = {
     "loop": event_loop.FACTORY,
     "ws": "none",
-    # Which proxies are trusted to name the client's address is a setting of the App (B-70), not of the server.
+    # Which proxies are trusted to name the client's address is a setting of the App (B-70), not of
+    # the server.
     "proxy_headers": False,
     "lifespan": "on",
     # Logging is configured by the process, which may be a test suite.
@@ -113,11 +114,12 @@ OPTIONS: Mapping[str, Any] = {
 def uvicorn_for(
     root_app: RootApp, ready: Callable[[], None], end_long_answers: Callable[[], None]
 ) -> Uvicorn | PlainUvicorn:
-    """Return the server of an application: uvicorn as we extend it, or as it is where the installed release lacks a part."""
+    """Return an application's server: extended uvicorn, or plain where a release lacks a part."""
     if missing := uvicorn_parts.missing_here():
         logger.warning(
-            "uvicorn %s has no %s, which the emulator extends. Its own classes serve: with its limits of a request, and its "
-            "words where a request is no HTTP. A newer payments-emulator may know this release.",
+            "uvicorn %s has no %s, which the emulator extends. Its own classes serve: with its"
+            " limits of a request, and its words where a request is no HTTP. A newer"
+            " payments-emulator may know this release.",
             uvicorn.__version__,
             missing[0],
         )
@@ -132,13 +134,19 @@ def uvicorn_for(
 
 
 class Uvicorn(uvicorn.Server):
-    """Calls ``ready`` once requests are answered, and ends long answers before it waits for those under way.
+    """Calls ``ready`` once it accepts requests; ends long responses before it waits for the others.
 
-    It ends as soon as it can. uvicorn looks ten times a second whether it is to end, and waits a tenth more for
-    connections, which may be closed already: too long for a sandbox that a single test starts.
+    It ends as soon as it can. uvicorn looks ten times a second whether it is to end, and waits a
+    tenth more for connections, which may be closed already: too long for a sandbox that a single
+    test starts.
     """
 
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None], end_long_answers: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        ready: Callable[[], None],
+        end_long_answers: Callable[[], None],
+    ) -> None:
         self.loop: asyncio.AbstractEventLoop | None = None
         self._ending = asyncio.Event()
         super().__init__(config)
@@ -168,7 +176,9 @@ class Uvicorn(uvicorn.Server):
             listening.listen(BACKLOG)
         try:
             self._ready()
-        except Exception as error:  # raised here it would skip the shutdown; run() raises it afterwards
+        except (
+            Exception
+        ) as error:  # raised here it would skip the shutdown; run() raises it afterwards
             self.failure = error
             self.should_exit = True
 
@@ -176,7 +186,8 @@ class Uvicorn(uvicorn.Server):
         await self._ending.wait()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        # Answers under way are waited for: a stream of events has no end of its own, and an advance a late one.
+        # Answers under way are waited for: a stream of events has no end of its own, and an advance
+        # a late one.
         self._end_long_answers()
         for listening in (*self.servers, *(sockets or ())):
             listening.close()

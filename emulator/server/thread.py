@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 TIME_LIMIT = 300
-"""Seconds (real time) for a server to start, and to stop; generous because test machines can be busy."""
+"""Seconds (real time) for a server to start or stop; generous, since test machines are busy."""
 
 
 class DidNotStart(RuntimeError):
@@ -15,21 +15,22 @@ class DidNotStart(RuntimeError):
 
 
 class Runnable(Protocol):
-    """A server that ``run`` serves until ``stop``; ``ready`` is called once requests are answered."""
+    """A server that ``run`` serves until ``stop``; ``ready`` is called once it accepts requests."""
 
     def run(self, ready: Callable[[], None]) -> None: ...
     def stop(self) -> None: ...
 
 
 class ServerThread:
-    """Runs a server from its construction until ``stop``. With ``failed``, to be called then, :meth:`wait` waits for it."""
+    """Runs a server from construction to ``stop``; calls ``failed``, which :meth:`wait` awaits."""
 
     def __init__(self, server: Runnable, failed: Callable[[], None] | None = None) -> None:
         # The wait below would never end: it is in the thread whose turn the server takes.
         if not threads_are_real():
             raise DidNotStart(
-                "threads of this process are greenlets (gevent.monkey.patch_all(), eventlet.monkey_patch()), in which no "
-                "server runs beside the tests. Give them a server process: payments-emulator exec -- pytest"
+                "threads of this process are greenlets (gevent.monkey.patch_all(),"
+                " eventlet.monkey_patch()), in which no server runs beside the tests. Give them a"
+                " server process: payments-emulator exec -- pytest"
             )
         self._server = server
         self._ready = threading.Event()
@@ -43,7 +44,9 @@ class ServerThread:
     def wait(self) -> None:
         """Wait until the server answers requests. Raises :class:`DidNotStart`."""
         if not self._ready.wait(TIME_LIMIT) or self._failure:
-            raise DidNotStart(f"the emulator did not start: {self._failure or 'no answer'}") from self._failure
+            raise DidNotStart(
+                f"the emulator did not start: {self._failure or 'no answer'}"
+            ) from self._failure
 
     def _run(self) -> None:
         try:

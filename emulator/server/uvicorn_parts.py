@@ -1,7 +1,8 @@
 """What the emulator extends of uvicorn, and whether the installed release has it.
 
-Uvicorn documents how a server is configured and run, not what a subclass may override. It is installed beside our users'
-applications, so its releases are not bounded: one that lacks a part serves by its own classes (:class:`PlainUvicorn`).
+Uvicorn documents how a server is configured and run, not what a subclass may override. It is
+installed beside our users' applications, so its releases are not bounded: one that lacks a part
+serves by its own classes (:class:`PlainUvicorn`).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from emulator.web.root_app import RootApp
 
 
 class Part(NamedTuple):
-    """A class of uvicorn: methods that are overridden, with their parameters, and attributes that its constructor sets."""
+    """A class of uvicorn: overridden methods with parameters, attributes of its constructor."""
 
     module: str
     name: str
@@ -39,7 +40,19 @@ class Part(NamedTuple):
 PROTOCOL = Part(
     "uvicorn.protocols.http.httptools_impl",
     "HttpToolsProtocol",
-    ("connections", "cycle", "flow", "headers", "logger", "loop", "parser", "pipeline", "scope", "tasks", "transport"),
+    (
+        "connections",
+        "cycle",
+        "flow",
+        "headers",
+        "logger",
+        "loop",
+        "parser",
+        "pipeline",
+        "scope",
+        "tasks",
+        "transport",
+    ),
     {
         "connection_made": ("transport",),
         "connection_lost": ("exc",),
@@ -64,7 +77,15 @@ SERVER = Part(
 """Extended by :class:`emulator.server.server.Uvicorn`."""
 
 CYCLE = (
-    *("default_headers", "disconnected", "flow", "keep_alive", "message_event", "more_body", "on_response"),
+    *(
+        "default_headers",
+        "disconnected",
+        "flow",
+        "keep_alive",
+        "message_event",
+        "more_body",
+        "on_response",
+    ),
     *("response_complete", "response_started", "scope", "transport", "waiting_for_100_continue"),
 )
 
@@ -91,15 +112,18 @@ def _installed(part: Part) -> Any:
 
 
 class PlainUvicorn:
-    """A server by uvicorn's documented interface alone, with the attributes of our own that are used.
+    """A server by uvicorn's documented interface alone, with our own attributes that are used.
 
-    Requests have uvicorn's limits and not ours, what is no HTTP is answered in uvicorn's words, and it ends a little later.
+    Requests have uvicorn's limits and not ours, what is no HTTP is answered in uvicorn's words, and
+    it ends a little later.
     """
 
     def __init__(self, root_app: RootApp, ready: Callable[[], None], **options: Any) -> None:
         self._root_app = root_app
         self._ready = ready
-        self._server = uvicorn.Server(uvicorn.Config(self._serve, interface="asgi3", http="auto", **options))
+        self._server = uvicorn.Server(
+            uvicorn.Config(self._serve, interface="asgi3", http="auto", **options)
+        )
         self.loop: asyncio.AbstractEventLoop | None = None
         self.failure: Exception | None = None
 
@@ -129,6 +153,7 @@ class PlainUvicorn:
         self.loop = asyncio.get_running_loop()
         try:
             self._ready()
-        except Exception as error:  # raised here it would skip the shutdown; the caller of run() raises it afterwards
+        # raised here it would skip the shutdown; the caller of run() raises it afterwards
+        except Exception as error:
             self.failure = error
             self.should_exit = True

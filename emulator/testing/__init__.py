@@ -33,7 +33,7 @@ _NAMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Load a helper on first use: the pytest plugin, which stands here too, is loaded by every pytest run."""
+    """Load a helper on first use: every pytest run loads the pytest plugin, which is here too."""
     for module, names in _NAMES.items():
         if name in names:
             return getattr(import_module(module), name)

@@ -1,4 +1,4 @@
-"""The plain helpers as coroutine functions. Type checkers read ``awaited.pyi``, which is written from the plain ones."""
+"""The plain helpers as coroutine functions. Type checkers read ``awaited.pyi``, made from them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class AsyncHelper:
-    """A helper whose methods, and properties, are coroutine functions: each call runs in a thread."""
+    """A helper with coroutine functions for methods and properties: calls run in a thread."""
 
     def __init__(self, plain: Any) -> None:
         self.plain = plain

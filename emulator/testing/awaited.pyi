@@ -1,4 +1,4 @@
-"""The helpers of AsyncEmulator, as type checkers know them. Written from the plain ones, not by hand."""
+"""The helpers of AsyncEmulator for type checkers. Written from the plain ones, not by hand."""
 
 from collections.abc import Callable
 from collections.abc import Iterator
@@ -44,16 +44,19 @@ class AsyncApi:
         """
 
     async def send(self, method: str, path: str, **options: Any) -> ApiResponse:
-        """Send any request and return its successful response. Raises :class:`RequestRefused` for an error."""
+        """Send a request; return its successful response. Raises :class:`RequestRefused`."""
 
-    async def request(self, method: str, path: str, *, timeouts: Timeouts | None = None, **options: Any) -> ApiResponse:
+    async def request(
+        self, method: str, path: str, *, timeouts: Timeouts | None = None, **options: Any
+    ) -> ApiResponse:
         """Send any request and return its response, an error too.
 
-        ``options`` are ``query`` (parameters that are None are left out), ``json`` or ``content``, and ``headers``.
+        ``options`` are ``query`` (parameters that are None are left out), ``json`` or ``content``,
+        and ``headers``.
         """
 
     async def newest(self, path: str, *, size: int = ..., **query: Any) -> Iterator[Any]:
-        """Yield all objects of a list, newest first, read page by page of a ``size`` as they are needed."""
+        """Yield a list's objects, newest first; read pages of ``size`` objects on demand."""
 
     async def oldest(self, path: str, **query: Any) -> list[Any]: ...
 
@@ -68,7 +71,7 @@ class AsyncWorldClock:
         """The current instant as an aware ``datetime`` in UTC."""
 
     async def show(self) -> objects.Clock:
-        """Return ``now``, ``mode``, ``rate``, ``next_due_at`` and the number of ``pending`` jobs."""
+        """Return ``now``, ``mode``, ``rate``, ``next_due_at`` and the count of ``pending`` jobs."""
 
     async def advance(
         self,
@@ -78,10 +81,13 @@ class AsyncWorldClock:
         until: str | None = None,
         until_event: objects.EventType | None = None,
     ) -> objects.ClockAdvance:
-        """Move the clock ``by`` a duration (``31d``, ``P1M``), ``to`` an instant or a day, ``until="next"`` or ``until_event``.
+        """Move the clock by a duration, to an instant or day, or until a job or an event.
 
-        Returns when all jobs that became due have run and all deliveries have ended, with counts of what happened.
-        Raises ``AssertionError`` if a job failed.
+        ``by``: ``31d``, ``P1M``; ``to``: an instant or a day; ``until="next"``: the next job;
+        ``until_event``: an event type.
+
+        Returns when all jobs that became due have run and all deliveries have ended, with counts of
+        what happened. Raises ``AssertionError`` if a job failed.
         """
 
     async def freeze(self, at: str | dt.date | None = None) -> objects.Clock:
@@ -91,29 +97,36 @@ class AsyncWorldClock:
         """Let the clock run from the current instant, ``rate`` seconds for each real second."""
 
     async def schedule(self, until: str | None = None) -> list[objects.ScheduledJob]:
-        """Return the planned jobs in order of time; ``until`` (instant or duration) runs a copy of the world up to there."""
+        """Return planned jobs by time; ``until`` (instant, duration) runs a copy of the world."""
 
     async def next_job(self) -> objects.ScheduledJob | None: ...
     async def settle(self) -> objects.ClockAdvance:
-        """Wait until every webhook and email has its outcome, and what is due is done; a frozen clock does not move."""
+        """Wait for the outcomes of webhooks, emails and due work; do not move a frozen clock."""
 
 class AsyncEvents:
     plain: Events
 
     def __init__(self, plain: Events) -> None: ...
-    async def of(self, type: objects.EventType | None = None, object: objects.Ref | None = None) -> list[objects.Event]:
-        """Return all events so far, or those of a type, or about an object (object or id); oldest first."""
+    async def of(
+        self, type: objects.EventType | None = None, object: objects.Ref | None = None
+    ) -> list[objects.Event]:
+        """Return events so far: all, of a type, or about an object (object or id); oldest first."""
 
     async def types(self) -> list[objects.EventType]:
         """The types of all events so far, oldest first."""
 
-    async def last(self, type: objects.EventType, object: objects.Ref | None = None) -> objects.Event:
-        """Return the newest event of a type so far, optionally about an object. Raises ``AssertionError`` as ``wait_for``."""
+    async def last(
+        self, type: objects.EventType, object: objects.Ref | None = None
+    ) -> objects.Event:
+        """Return the newest event of a type, optionally about an object.
+
+        Raises ``AssertionError`` as ``wait_for`` if there is none so far.
+        """
 
     async def wait_for(
         self, type: objects.EventType, object: objects.Ref | None = None, timeout: int = 10
     ) -> objects.Event:
-        """Wait for an event of a type and return the newest; ``timeout`` in real seconds, at most 30.
+        """Wait for an event of a type; return the newest. ``timeout``: real seconds, at most 30.
 
         Raises ``AssertionError`` with the events so far.
         """
@@ -126,7 +139,7 @@ class AsyncEmails:
 
     def __init__(self, plain: Emails) -> None: ...
     async def to(self, address: str, kind: objects.EmailKind | None = None) -> list[objects.Email]:
-        """Return the emails to an address, optionally of one kind (``invoice``, ``receipt``, ``renewal_failed`` …)."""
+        """Return the emails to an address, optionally of a kind (``invoice``, ``receipt`` …)."""
 
     async def of(self, kind: objects.EmailKind | None = None) -> list[objects.Email]:
         """Return all emails so far, or those of one kind; oldest first."""
@@ -134,7 +147,7 @@ class AsyncEmails:
     async def wait_for(
         self, kind: objects.EmailKind | None = None, to: str | None = None, timeout: int = 10
     ) -> objects.Email:
-        """Wait for an email of a kind, or to an address, and return the newest; ``timeout`` in real seconds.
+        """Wait for an email (a kind, an address) and return the newest; ``timeout``: real seconds.
 
         Raises ``AssertionError`` with the emails so far.
         """
@@ -153,25 +166,28 @@ class AsyncLedger:
 
     def __init__(self, plain: Ledger) -> None: ...
     async def totals(self) -> dict[str, dict[str, int]]:
-        """The balance of each account, by currency: ``{"XAF": {"buyers": -5000, "merchant": 4855, …}}``."""
+        """Accounts' balances by currency: ``{"XAF": {"buyers": -5000, "merchant": 4855, …}}``."""
 
-    async def entries(self, object: str | None = None, currency: str | None = None) -> list[objects.LedgerEntry]:
-        """Return the entries, oldest first: of one object (its id), in one currency, or all that the journal has."""
+    async def entries(
+        self, object: str | None = None, currency: str | None = None
+    ) -> list[objects.LedgerEntry]:
+        """Return the journal's entries, oldest first, by object (its id) or currency, or all."""
 
     async def balanced(self) -> bool:
         """Whether everything adds up."""
 
     async def assert_balanced(self) -> None:
-        """Raise ``AssertionError`` with the requests and jobs after which something did not add up."""
+        """Raise ``AssertionError`` with the requests and jobs that left wrong sums."""
 
 class AsyncWebhooks:
     plain: Webhooks
 
     def __init__(self, plain: Webhooks) -> None: ...
     async def listen(self, /, *events: objects.EventSelector, **fields: Any) -> Webhooks:
-        """Replace the endpoint by one for some types of event or with other ``fields``; discard earlier deliveries.
+        """Replace the endpoint by one for these events or other ``fields``; drop past deliveries.
 
-        Such fields are ``security_profile`` (``HMAC_SHA256``, ``BASIC``, ``JWT``) and ``retry_policy``.
+        Such fields are ``security_profile`` (``HMAC_SHA256``, ``BASIC``, ``JWT``) and
+        ``retry_policy``.
         """
 
     async def endpoint(self) -> objects.WebhookEndpointWithSecret:
@@ -181,15 +197,15 @@ class AsyncWebhooks:
         """The secret that signs the deliveries, for the application under test."""
 
     async def deliveries(self) -> list[Delivery]:
-        """All deliveries so far in order of arrival, including those with a wrong signature; more may be pending."""
+        """All deliveries so far in order of arrival, also wrongly signed ones; more may come."""
 
     async def events(self) -> list[objects.Event]:
-        """The events delivered so far, each once, in order of arrival, after pending deliveries have ended."""
+        """Events delivered so far, each once, in order of arrival; pending deliveries end first."""
 
     async def wait_for(
         self, type: objects.EventType, object: objects.Ref | None = None, timeout: float = 10
     ) -> objects.Event:
-        """Wait for the next event of a type, optionally about an object (object or id). Returns each event once.
+        """Wait for the next event of a type (about an object or id); return each event only once.
 
         ``timeout`` in real seconds. Raises ``AssertionError`` with the deliveries so far.
         """
@@ -197,19 +213,21 @@ class AsyncWebhooks:
     async def assert_delivered(
         self, type: objects.EventType, object: objects.Ref | None = None, times: int | None = None
     ) -> list[objects.Event]:
-        """Assert that events of a type, optionally about an object, were delivered, and return them.
+        """Assert that events of a type (about an object) were delivered, and return them.
 
         At least one, or exactly ``times``. Waits for pending deliveries; does not move the clock.
         """
 
-    async def refute_delivered(self, type: objects.EventType, object: objects.Ref | None = None) -> None:
-        """Assert that no event of a type, optionally about an object, was delivered. Waits for pending deliveries."""
+    async def refute_delivered(
+        self, type: objects.EventType, object: objects.Ref | None = None
+    ) -> None:
+        """Assert that no event of a type (about an object) came. Waits for pending deliveries."""
 
     async def answer(self, *statuses: int) -> Webhooks:
         """Answer the next deliveries with these statuses without forwarding them."""
 
     async def stop_forwarding(self) -> None:
-        """Answer deliveries here again, after those under way; shut down an ASGI application they were forwarded to."""
+        """Respond to deliveries here again, after those under way; shut down an ASGI target."""
 
     async def summary(self) -> str:
         """Return deliveries, undelivered events and the next job, as text for error messages."""
@@ -227,17 +245,25 @@ class AsyncEmulator:
     async def customer(self, /, **fields: Unpack[objects.CustomerCreate]) -> objects.Customer:
         """Create a customer, with an email of its own and a phone that pays."""
 
-    async def plan(self, /, **fields: Unpack[objects.SubscriptionPlanCreate]) -> objects.SubscriptionPlan:
+    async def plan(
+        self, /, **fields: Unpack[objects.SubscriptionPlanCreate]
+    ) -> objects.SubscriptionPlan:
         """Create a plan of 5,000 XAF a month."""
 
-    async def subscription(self, /, **fields: Unpack[objects.SubscriptionCreate]) -> objects.Subscription:
-        """Create a subscription, by default of a new customer to a new plan; its first period is paid."""
+    async def subscription(
+        self, /, **fields: Unpack[objects.SubscriptionCreate]
+    ) -> objects.Subscription:
+        """Create a subscription (default: new customer, new plan), with its first period paid."""
 
-    async def session(self, /, **fields: Unpack[objects.CheckoutSessionCreate]) -> objects.CheckoutSession:
-        """Open a checkout session for 3,000 XAF, or to subscribe to a new plan; by default a new customer pays."""
+    async def session(
+        self, /, **fields: Unpack[objects.CheckoutSessionCreate]
+    ) -> objects.CheckoutSession:
+        """Open a checkout session of 3,000 XAF, or for a new plan; default: a new customer."""
 
-    async def invoice(self, /, *, finalize: bool = True, **fields: Unpack[objects.InvoiceCreate]) -> objects.Invoice:
-        """Create an invoice over 3,000 XAF, by default for a new customer, and ``finalize`` it: it can be paid."""
+    async def invoice(
+        self, /, *, finalize: bool = True, **fields: Unpack[objects.InvoiceCreate]
+    ) -> objects.Invoice:
+        """Create an invoice of 3,000 XAF (default: new customer); ``finalize``: it can be paid."""
 
     async def pay(
         self,
@@ -251,41 +277,53 @@ class AsyncEmulator:
         wait: bool = True,
         **fields: Any,
     ) -> PaymentIntent:
-        """Pay a checkout session, a payment link or an invoice (object, id or the URL of its page) as a buyer does there.
+        """Pay a checkout session, payment link or invoice (object, id or page's URL) as a buyer.
 
-        By mobile money (``phone``), ``card`` (its number), bank transfer (``iban``) or PayPal (``email``); without
-        any of them with a method that works. ``fields``: ``quantity``, ``amount`` (minor units), ``product``,
-        ``customer``. Returns the payment intent, also if the payment failed: see its ``status`` and ``last_error``. On
-        a frozen clock it returns when the webhooks of the payment have their outcome; ``wait=False`` returns
-        at once.
+        By mobile money (``phone``), ``card`` (its number), bank transfer (``iban``) or PayPal
+        (``email``); without any of them with a method that works. ``fields``: ``quantity``,
+        ``amount`` (minor units), ``product``, ``customer``. Returns the payment intent, also if the
+        payment failed: see its ``status`` and ``last_error``. On a frozen clock it returns when the
+        webhooks of the payment have their outcome; ``wait=False`` returns at once.
         """
 
     async def settle(self) -> ClockAdvance:
         """Wait until everything caused so far has its outcome: webhooks and what is due now.
 
-        For what the application did by itself under ``/v1``. Raises ``AssertionError`` if a job failed.
+        For what the application did by itself under ``/v1``. Raises ``AssertionError`` if a job
+        failed.
         """
 
     async def fail_next(
-        self, /, operation: str = "payment", code: str | None = None, *, times: int = 1, wait: bool = True, **match: Any
+        self,
+        /,
+        operation: str = "payment",
+        code: str | None = None,
+        *,
+        times: int = 1,
+        wait: bool = True,
+        **match: Any,
     ) -> Outcome:
-        """Make the next ``payment``, ``refund`` or webhook ``delivery`` fail, or the next ``times`` ones.
+        """Make the next ``payment``, ``refund`` or webhook ``delivery`` fail, or ``times`` of them.
 
-        ``match``: only with this ``customer``, ``amount`` or ``payment_method_type``. On a frozen clock what was caused
-        before is settled first; with ``wait=False`` deliveries under way may be among the next ones.
+        ``match``: only with this ``customer``, ``amount`` or ``payment_method_type``. On a frozen
+        clock what was caused before is settled first; with ``wait=False`` deliveries under way may
+        be among the next ones.
         """
 
-    async def fault(self, then: Mapping[str, Any], /, *, times: int = 1, wait: bool = True, **match: Any) -> Fault:
+    async def fault(
+        self, then: Mapping[str, Any], /, *, times: int = 1, wait: bool = True, **match: Any
+    ) -> Fault:
         """Inject a fault into the next requests, or webhook deliveries, that ``match``.
 
-        ``fault({"drop": "after"}, method="POST", path="/customers/")``; the fields of ``then`` and ``match`` are those
-        of ``POST /_emulator/faults``. ``wait`` as in :meth:`fail_next`.
+        ``fault({"drop": "after"}, method="POST", path="/customers/")``; the fields of ``then`` and
+        ``match`` are those of ``POST /_emulator/faults``. ``wait`` as in :meth:`fail_next`.
         """
 
     async def trigger(self, event: EventType, /, *, wait: bool = True, **overrides: Any) -> Event:
         """Trigger an event by real state changes, create the objects it needs, and return it.
 
-        On a frozen clock it returns when the webhooks have their outcome; ``wait=False`` returns at once.
+        On a frozen clock it returns when the webhooks have their outcome; ``wait=False`` returns at
+        once.
         """
 
     async def configure(self, /, **settings: Any) -> Settings:
@@ -295,23 +333,23 @@ class AsyncEmulator:
         """Save the current state of the world, to be restored later."""
 
     async def record(self, name: str, /) -> None:
-        """Have a recording of this world written if the test fails: ``NAME.py`` in the folder ``payments-recordings``.
+        """Have a failed test's world recorded in ``payments-recordings/NAME.py``.
 
-        The pytest plugin writes it; ``pytest NAME.py`` does the same again. Raises ``ValueError`` for a name that is no
-        name of a file: letters, digits, ``.``, ``_`` and ``-``.
+        The pytest plugin writes it; ``pytest NAME.py`` does the same again. Raises ``ValueError``
+        for a name that is no name of a file: letters, digits, ``.``, ``_`` and ``-``.
         """
 
     async def recording(self, form: str = "pytest", /) -> str:
         """Return a recording of this world so far, in a form of ``GET /_emulator/recording``."""
 
     async def another(self, name: str) -> Emulator:
-        """Return a new world on the same server, with the initial state that this one had; the caller closes it."""
+        """Return a new world on the server, of this one's initial state; the caller closes it."""
 
     async def story(self) -> str:
-        """Return a report of what happened in the world so far, which is shown with a failed test."""
+        """Return a report of the world's history so far, as shown with a failed test."""
 
     async def close(self, *, keep: bool = False) -> None:
-        """Discard the world on a shared server, unless it is to be kept, or stop the server if it is this object's own."""
+        """Discard a shared server's world (unless ``keep``), or stop this object's own server."""
 
     async def test_app(
         self,
@@ -325,15 +363,17 @@ class AsyncEmulator:
         whole: bool = False,
         afterwards: str = ...,
     ) -> AppReport:
-        """Repeat a scenario once for each request and webhook that can go wrong in it, and compare how it ends.
+        """Repeat a scenario with each request and webhook that can go wrong; compare the endings.
 
-        ``scenario(emulator)`` plays what the application does, each time in a new world that starts as this one did. It may
-        return a function, which is called after faults have ended and the clock was moved by ``afterwards``; what that
-        returns must be the same each time, as must the objects and sums of money of the world. ``only`` has patterns of
-        cases (``5:*``, ``*:twice``, ``lost``), ``ignore`` rules of the audit that count for nothing. ``budget``
-        (seconds, real time) ends the search early, which is a warning, or with ``whole`` an error. ``jobs`` is how many
-        runs there are at a time, in threads: then ids differ from run to run, and what the function returns must hold none.
+        ``scenario(emulator)`` plays what the application does, each time in a new world that starts
+        as this one did. It may return a function, which is called after faults have ended and the
+        clock was moved by ``afterwards``; what that returns must be the same each time, as must the
+        objects and sums of money of the world. ``only`` has patterns of cases (``5:*``,
+        ``*:twice``, ``lost``), ``ignore`` rules of the audit that count for nothing. ``budget``
+        (seconds, real time) ends the search early, which is a warning, or with ``whole`` an error.
+        ``jobs`` is how many runs there are at a time, in threads: then ids differ from run to run,
+        and what the function returns must hold none.
 
-        Raises ``AssertionError`` with everything that was found, ``ValueError`` for an unknown rule and ``LookupError``
-        for a pattern that names no case.
+        Raises ``AssertionError`` with everything that was found, ``ValueError`` for an unknown rule
+        and ``LookupError`` for a pattern that names no case.
         """

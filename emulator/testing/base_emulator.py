@@ -1,4 +1,4 @@
-"""One world as a test uses it, with its clock, events, emails and webhooks, and injected failures."""
+"""One world for a test, with its clock, events, emails, webhooks and injected failures."""
 
 from __future__ import annotations
 
@@ -25,7 +25,16 @@ from emulator.testing.world_parts import Emails, Events, Ledger, WorldClock
 if TYPE_CHECKING:
     import httpx
 
-    from emulator.testing.objects import ClockAdvance, Event, EventType, Fault, Outcome, PaymentIntent, Ref, Settings
+    from emulator.testing.objects import (
+        ClockAdvance,
+        Event,
+        EventType,
+        Fault,
+        Outcome,
+        PaymentIntent,
+        Ref,
+        Settings,
+    )
 
 DEFAULT_KEY = "sk_test_demo"
 
@@ -64,12 +73,16 @@ class BaseEmulator(Factories):
         self.key: str = key or os.environ.get("PAYMENTS_EMULATOR_KEY", DEFAULT_KEY)
         if self._shared or not url or (clock, seed, settings, fixtures) != (None, None, None, ()):
             self._begin(start)
-        self.api: Api = Api(self.url, self.key, lambda: self.server.follow(self.key), self.server.connections)
+        self.api: Api = Api(
+            self.url, self.key, lambda: self.server.follow(self.key), self.server.connections
+        )
         self.clock: WorldClock = WorldClock(self.api)
         self.events: Events = Events(self.api, self.clock)
         self.emails: Emails = Emails(self.api)
         self.ledger: Ledger = Ledger(self.api)
-        self.webhooks: Webhooks = Webhooks(self.api, self.clock, self.events, self.server.receiver, app(self.key))
+        self.webhooks: Webhooks = Webhooks(
+            self.api, self.clock, self.events, self.server.receiver, app(self.key)
+        )
         self._snapshots = 0
         self._not_followed = ""
         self.recorded_as: str | None = None
@@ -78,9 +91,9 @@ class BaseEmulator(Factories):
     def _follow_move(self) -> None:
         """After a move of freezegun or time-machine: let the world follow, and settle.
 
-        Not on an event loop, which would stand still and could not answer webhooks: there the next call follows. Nor
-        inside a delivery that is waited for already. A move that the world cannot follow is an error of the next call,
-        and is reported with a test that fails without one.
+        Not on an event loop, which would stand still and could not answer webhooks: there the next
+        call follows. Nor inside a delivery that is waited for already. A move that the world cannot
+        follow is an error of the next call, and is reported with a test that fails without one.
         """
         if running_loop():
             return
@@ -103,7 +116,7 @@ class BaseEmulator(Factories):
 
     @cached_property
     def client(self) -> httpx.Client:
-        """An HTTP client with the URL and the key: ``emulator.client.post("/v1/customers/", json={…})``."""
+        """An HTTP client with URL and key: ``emulator.client.post("/v1/customers/", json={…})``."""
         import httpx
 
         check = {"request": [lambda request: self.server.follow(self.key)]}
@@ -122,13 +135,13 @@ class BaseEmulator(Factories):
         wait: bool = True,
         **fields: Any,
     ) -> PaymentIntent:
-        """Pay a checkout session, a payment link or an invoice (object, id or the URL of its page) as a buyer does there.
+        """Pay a checkout session, payment link or invoice (object, id or page's URL) as a buyer.
 
-        By mobile money (``phone``), ``card`` (its number), bank transfer (``iban``) or PayPal (``email``); without
-        any of them with a method that works. ``fields``: ``quantity``, ``amount`` (minor units), ``product``,
-        ``customer``. Returns the payment intent, also if the payment failed: see its ``status`` and ``last_error``. On
-        a frozen clock it returns when the webhooks of the payment have their outcome; ``wait=False`` returns
-        at once.
+        By mobile money (``phone``), ``card`` (its number), bank transfer (``iban``) or PayPal
+        (``email``); without any of them with a method that works. ``fields``: ``quantity``,
+        ``amount`` (minor units), ``product``, ``customer``. Returns the payment intent, also if the
+        payment failed: see its ``status`` and ``last_error``. On a frozen clock it returns when the
+        webhooks of the payment have their outcome; ``wait=False`` returns at once.
         """
         method = api.method(phone=phone, card=card, iban=iban, email=email)
         return self._act(api.pay_path(target), {**method, **fields}, wait)
@@ -136,7 +149,8 @@ class BaseEmulator(Factories):
     def settle(self) -> ClockAdvance:
         """Wait until everything caused so far has its outcome: webhooks and what is due now.
 
-        For what the application did by itself under ``/v1``. Raises ``AssertionError`` if a job failed.
+        For what the application did by itself under ``/v1``. Raises ``AssertionError`` if a job
+        failed.
         """
         return self.clock.settle()
 
@@ -150,20 +164,23 @@ class BaseEmulator(Factories):
         wait: bool = True,
         **match: Any,
     ) -> Outcome:
-        """Make the next ``payment``, ``refund`` or webhook ``delivery`` fail, or the next ``times`` ones.
+        """Make the next ``payment``, ``refund`` or webhook ``delivery`` fail, or ``times`` of them.
 
-        ``match``: only with this ``customer``, ``amount`` or ``payment_method_type``. On a frozen clock what was caused
-        before is settled first; with ``wait=False`` deliveries under way may be among the next ones.
+        ``match``: only with this ``customer``, ``amount`` or ``payment_method_type``. On a frozen
+        clock what was caused before is settled first; with ``wait=False`` deliveries under way may
+        be among the next ones.
         """
         body = {"operation": operation, "result": "failed", "times": times, "match": match}
         coded = {**body, **({"code": code} if code else {})}
         return self._act("/_emulator/outcomes", coded, wait)
 
-    def fault(self, then: Mapping[str, Any], /, *, times: int = 1, wait: bool = True, **match: Any) -> Fault:
+    def fault(
+        self, then: Mapping[str, Any], /, *, times: int = 1, wait: bool = True, **match: Any
+    ) -> Fault:
         """Inject a fault into the next requests, or webhook deliveries, that ``match``.
 
-        ``fault({"drop": "after"}, method="POST", path="/customers/")``; the fields of ``then`` and ``match`` are those
-        of ``POST /_emulator/faults``. ``wait`` as in :meth:`fail_next`.
+        ``fault({"drop": "after"}, method="POST", path="/customers/")``; the fields of ``then`` and
+        ``match`` are those of ``POST /_emulator/faults``. ``wait`` as in :meth:`fail_next`.
         """
         body = {"then": then, "times": times, "match": match}
         return self._act("/_emulator/faults", body, wait)
@@ -171,13 +188,14 @@ class BaseEmulator(Factories):
     def trigger(self, event: EventType, /, *, wait: bool = True, **overrides: Any) -> Event:
         """Trigger an event by real state changes, create the objects it needs, and return it.
 
-        On a frozen clock it returns when the webhooks have their outcome; ``wait=False`` returns at once.
+        On a frozen clock it returns when the webhooks have their outcome; ``wait=False`` returns at
+        once.
         """
         body = {"event": event, "overrides": overrides}
         return self._act("/_emulator/trigger", body, wait)
 
     def _act(self, path: str, body: Any, wait: bool) -> Any:
-        """Call the control API, and ``wait`` for the outcome of the webhooks that the call causes, or not."""
+        """Call the control API; ``wait`` or not for the outcome of the webhooks it causes."""
         return self.api.post(path, body, **({} if wait else RACING))
 
     def configure(self, /, **settings: Any) -> Settings:
@@ -186,20 +204,22 @@ class BaseEmulator(Factories):
         return changed
 
     def expect(self, *types: EventType) -> AbstractContextManager[None]:
-        """``with emulator.expect("invoice.paid"):`` fails on a missing event and on an unexpected one."""
+        """``with emulator.expect("invoice.paid"):`` fails on a missing or an unexpected event."""
         return self.events.expect(*types)
 
     def snapshot(self, name: str | None = None) -> Snapshot:
         """Save the current state of the world, to be restored later."""
         self._snapshots += 1
-        made = self.api.post("/_emulator/snapshots", {"name": name or f"snapshot-{self._snapshots}"})
+        made = self.api.post(
+            "/_emulator/snapshots", {"name": name or f"snapshot-{self._snapshots}"}
+        )
         return Snapshot(self.api, made["name"])
 
     def record(self, name: str, /) -> None:
-        """Have a recording of this world written if the test fails: ``NAME.py`` in the folder ``payments-recordings``.
+        """Have a failed test's world recorded in ``payments-recordings/NAME.py``.
 
-        The pytest plugin writes it; ``pytest NAME.py`` does the same again. Raises ``ValueError`` for a name that is no
-        name of a file: letters, digits, ``.``, ``_`` and ``-``.
+        The pytest plugin writes it; ``pytest NAME.py`` does the same again. Raises ``ValueError``
+        for a name that is no name of a file: letters, digits, ``.``, ``_`` and ``-``.
         """
         if not re.fullmatch(r"\w[\w.-]{0,100}", name):
             raise ValueError(f"{name!r}: letters, digits, '.', '_' and '-'")
@@ -210,22 +230,24 @@ class BaseEmulator(Factories):
         return self._unchecked().send("GET", "/_emulator/recording", query={"as": form}).text
 
     def another(self, name: str) -> Self:
-        """Return a new world on the same server, with the initial state that this one had; the caller closes it."""
+        """Return a new world on the server, of this one's initial state; the caller closes it."""
         key = f"sk_test_{app(self.key)[:45]}-{name}"
         return type(self)(key=key, server=self.server, **vars(self._start))
 
     def story(self) -> str:
-        """Return a report of what happened in the world so far, which is shown with a failed test."""
+        """Return a report of the world's history so far, as shown with a failed test."""
         unchecked = self._unchecked()
         report = world_parts.report(unchecked, WorldClock(unchecked), self.webhooks.so_far)
-        return "\n".join(filter(None, [f"world {self.key} at {self.url}", self._not_followed, report]))
+        return "\n".join(
+            filter(None, [f"world {self.key} at {self.url}", self._not_followed, report])
+        )
 
     def _unchecked(self) -> Api:
-        """Return a client without the check before each request, which would hide the story of a world that fails it."""
+        """Return a client without the check before requests: a failed world's story is readable."""
         return Api(self.url, self.key, connections=self.server.connections)
 
     def close(self, *, keep: bool = False) -> None:
-        """Discard the world on a shared server, unless it is to be kept, or stop the server if it is this object's own."""
+        """Discard a shared server's world (unless ``keep``), or stop this object's own server."""
         if self._follow_move in time_travel.followers:
             time_travel.followers.remove(self._follow_move)
         self.webhooks.close()
@@ -255,7 +277,7 @@ def client_options(emulator: BaseEmulator) -> dict[str, Any]:
 
 
 def story_or_reason(emulator: BaseEmulator) -> str:
-    """Return the report of a world, or why there is none: no error of the emulator may hide the failure of a test."""
+    """Return a world's report, or the reason for none: no error may hide the test's failure."""
     try:
         return emulator.story()
     except Exception as error:

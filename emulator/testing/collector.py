@@ -1,4 +1,4 @@
-"""The webhooks a test suite receives: one loopback server for all worlds, and for each world a collector.
+"""A test suite's received webhooks: one loopback server, and for each world a collector.
 
 Deliveries go on into an application under test, each for a limited time, and none beyond its end.
 """
@@ -15,7 +15,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from emulator.client.webhook_receiver import HOP_BY_HOP, HttpReceiver, ReceivedRequest, ReceiverReply
+from emulator.client.webhook_receiver import (
+    HOP_BY_HOP,
+    HttpReceiver,
+    ReceivedRequest,
+    ReceiverReply,
+)
 from emulator.core.world import json_object
 from emulator.resources.webhooks import deliveries
 
@@ -26,14 +31,15 @@ if TYPE_CHECKING:
 
 
 PATIENCE = 10
-"""Seconds (real time) after which the emulator gives up on a receiver (Limits), so no request waits longer here."""
+"""Seconds (real time) before the emulator gives up on a receiver (Limits): the longest wait."""
 
 
 @dataclass(frozen=True)
 class Delivery:
-    """One webhook as it arrived: headers by lower-case name, the raw body, and whether the signature is genuine.
+    """A webhook as it arrived: headers by lower-case name, raw body, whether its signature holds.
 
-    ``status`` is what it was answered with, ``error`` what the application it was forwarded to raised, or said with 500.
+    ``status`` is what it was answered with, ``error`` what the application it was forwarded to
+    raised, or said with 500.
     """
 
     headers: Mapping[str, str]
@@ -68,20 +74,28 @@ class SigningEndpoint(NamedTuple):
 
 
 def verify_webhook(
-    body: bytes | str, headers: Mapping[str, str], secret: str | WebhookEndpointWithSecret | Mapping[str, Any]
+    body: bytes | str,
+    headers: Mapping[str, str],
+    secret: str | WebhookEndpointWithSecret | Mapping[str, Any],
 ) -> bool:
-    """Return whether a webhook is signed by an endpoint. ``body`` is the raw body, as it was received.
+    """Return whether an endpoint signed a webhook. ``body`` is the raw body, as received.
 
-    ``secret`` is the endpoint's secret, with which ``HMAC_SHA256`` signs; of an endpoint with another signing method it is the
-    endpoint itself, such as ``payments.webhooks.endpoint``.
+    ``secret`` is the endpoint's secret, with which ``HMAC_SHA256`` signs; of an endpoint with
+    another signing method it is the endpoint itself, such as ``payments.webhooks.endpoint``.
     """
-    endpoint = SigningEndpoint("", secret, "HMAC_SHA256") if isinstance(secret, str) else SigningEndpoint.of(secret)
+    endpoint = (
+        SigningEndpoint("", secret, "HMAC_SHA256")
+        if isinstance(secret, str)
+        else SigningEndpoint.of(secret)
+    )
     named = {name.lower(): value for name, value in headers.items()}
-    return deliveries.verify(endpoint, named, body.encode() if isinstance(body, str) else body, time.time())
+    return deliveries.verify(
+        endpoint, named, body.encode() if isinstance(body, str) else body, time.time()
+    )
 
 
 class DeliveryResult(NamedTuple):
-    """The status a delivery is answered with, and the error of the application it was forwarded to."""
+    """A delivery's response status, and the error of the application it was forwarded to."""
 
     status: int
     error: str | None = None
@@ -93,7 +107,7 @@ UNSIGNED = DeliveryResult(401)
 
 @dataclass
 class WebhookCollector:
-    """The deliveries of one world. Hold ``changed`` to read or change them; it is notified of each delivery."""
+    """One world's deliveries. Hold ``changed`` to read or change them; deliveries notify it."""
 
     reply: Callable[[Delivery], DeliveryResult] = lambda delivery: DeliveryResult(200)
     deliveries: list[Delivery] = field(default_factory=list)
@@ -106,11 +120,12 @@ class WebhookCollector:
             self.changed.notify_all()
 
     def receive(self, headers: Mapping[str, str], body: bytes) -> DeliveryResult:
-        """Verify, answer and store one delivery. The validation ping is not signed and only answered."""
+        """Verify, acknowledge and store a delivery. The unsigned validation ping is not stored."""
         if Delivery(headers, body, genuine=False).event.get("type") == "webhook.ping":
             return DeliveryResult(200)
         with self.changed:
-            # The first event may arrive before this process has read the secret in the answer to the registration.
+            # The first event may arrive before this process has read the secret in the answer to
+            # the registration.
             self.changed.wait_for(lambda: self.endpoint, PATIENCE)
             endpoint = self.endpoint
         genuine = endpoint is not None and deliveries.verify(endpoint, headers, body, time.time())
@@ -172,10 +187,10 @@ class ForwardTarget(ABC):
 
     @abstractmethod
     def send(self, delivery: Delivery) -> AppAnswer:
-        """Forward one delivery unchanged, so that its signature stays valid. Raises what the application raises.
+        """Forward a delivery unchanged: its signature stays valid. Raises the application's errors.
 
-        Called in a thread for this delivery alone. Raises ``CancelledError`` after ``cancel``, and if the application
-        was shut down.
+        Called in a thread for this delivery alone. Raises ``CancelledError`` after ``cancel``, and
+        if the application was shut down.
         """
 
     def awaited(self, future: Future[AppAnswer]) -> AppAnswer:
@@ -213,14 +228,14 @@ TIME_LIMIT: float = PATIENCE
 """Seconds (real time) an application has to answer a delivery, as any receiver has (Limits)."""
 
 POLL = 0.1
-"""Seconds between two looks at whether the application, which deliveries under way wait for, still runs."""
+"""Seconds between looks at whether the application that deliveries wait for still runs."""
 
 ERROR_LENGTH = 500
 """Characters of the body of a failed answer that are shown."""
 
 
 class Forwarding:
-    """Forwards the deliveries of ``world`` to a target until ``close``; several threads may do so at once."""
+    """Forwards the deliveries of ``world`` until ``close``, from several threads at once."""
 
     def __init__(self, target: ForwardTarget, world: str) -> None:
         self._target = target
@@ -230,7 +245,7 @@ class Forwarding:
         self._under_way = 0
 
     def result(self, delivery: Delivery) -> DeliveryResult:
-        """Return the answer of the application; 500 and the exception if it raised one, 504 if it gave none in time."""
+        """Return the application's response; 500 and its exception, or 504 if none came in time."""
         with self._changed:
             if self._is_closed:
                 return DeliveryResult(200)
@@ -248,7 +263,7 @@ class Forwarding:
                 self._changed.notify_all()
 
     def close(self) -> None:
-        """Forward nothing more, let the deliveries under way end, each in its time, and release the target."""
+        """Forward no more, let the deliveries under way end in their time, release the target."""
         with self._changed:
             self._is_closed = True
             while self._under_way:
@@ -260,17 +275,19 @@ class Forwarding:
     def _late(self, delivery: Delivery) -> DeliveryResult:
         event = delivery.event
         error = (
-            f"{event.get('type', 'a delivery')} {event.get('id', '')} (attempt {delivery.attempt}) of the world "
-            f"{self._world} was forwarded to the application, which has not answered within {TIME_LIMIT:g} s"
+            f"{event.get('type', 'a delivery')} {event.get('id', '')} (attempt {delivery.attempt})"
+            f" of the world {self._world} was forwarded to the application, which has not answered"
+            f" within {TIME_LIMIT:g} s"
         )
-        # The test may be over. As an error, the warning would end the receiver's thread, and the result is enough.
+        # The test may be over. As an error, the warning would end the receiver's thread, and the
+        # result is enough.
         with suppress(Warning):
             warnings.warn(error, RuntimeWarning, stacklevel=1)
         return DeliveryResult(504, error)
 
 
 def in_thread(call: Callable[[], T]) -> Future[T]:
-    """Run a call in a thread that the end of the process does not wait for, and return its future."""
+    """Run a call in a thread that does not delay the process's end; return its future."""
     future: Future[T] = Future()
 
     def run() -> None:
@@ -288,7 +305,9 @@ def _result(future: Future[AppAnswer]) -> DeliveryResult:
         answer = future.result()
     except CancelledError:
         return DeliveryResult(503, "the application was shut down before it answered")
-    except Exception as error:  # any error of the application is a failed delivery, which the report shows
+    except (
+        Exception
+    ) as error:  # any error of the application is a failed delivery, which the report shows
         return DeliveryResult(500, f"{type(error).__name__}: {error}{_hint(error)}")
     said = answer.body.decode(errors="replace")[:ERROR_LENGTH] if answer.status >= 500 else None
     return DeliveryResult(answer.status, said)
@@ -297,4 +316,7 @@ def _result(future: Future[AppAnswer]) -> DeliveryResult:
 def _hint(error: Exception) -> str:
     if not isinstance(error, RuntimeError) or "loop" not in str(error).lower():
         return ""
-    return "; does a test client run the application's lifespan as well? Then give forward_to() that client"
+    return (
+        "; does a test client run the application's lifespan as well? Then give forward_to() that"
+        " client"
+    )

@@ -22,16 +22,17 @@ if TYPE_CHECKING:
 
 class AsyncWebhooks(awaited.AsyncWebhooks):
     async def forward_to(self, target: Any, path: str = "/webhooks") -> None:
-        """Forward deliveries as :meth:`Webhooks.forward_to` does; an ASGI application runs on this event loop."""
+        """Forward as :meth:`Webhooks.forward_to`; an ASGI application runs on this event loop."""
         loop = asyncio.get_running_loop()
         await asyncio.to_thread(self.plain.forward_to, target, path, loop=loop)
 
 
 class AsyncEmulator(awaited.AsyncEmulator):
-    """The target of ``async with Emulator() as emulator:`` and ``async with AsyncEmulator(payments) as emulator:``.
+    """The target of ``async with Emulator()`` and ``async with AsyncEmulator(payments)``.
 
-    It has the helpers and methods of :class:`Emulator`, such as ``await emulator.clock.advance("31d")``; ``client`` is an
-    ``httpx.AsyncClient`` with the URL and the key, closed at the end of the block.
+    It has the helpers and methods of :class:`Emulator`, such as ``await
+    emulator.clock.advance("31d")``; ``client`` is an ``httpx.AsyncClient`` with the URL and the
+    key, closed at the end of the block.
     """
 
     def __init__(self, plain: Emulator) -> None:
@@ -40,13 +41,19 @@ class AsyncEmulator(awaited.AsyncEmulator):
         super().__init__(plain)
         self.url, self.key = plain.url, plain.key
         self.api, self.ledger = awaited.AsyncApi(plain.api), awaited.AsyncLedger(plain.ledger)
-        self.events, self.emails = awaited.AsyncEvents(plain.events), awaited.AsyncEmails(plain.emails)
-        self.clock, self.webhooks = awaited.AsyncWorldClock(plain.clock), AsyncWebhooks(plain.webhooks)
+        self.events, self.emails = (
+            awaited.AsyncEvents(plain.events),
+            awaited.AsyncEmails(plain.emails),
+        )
+        self.clock, self.webhooks = (
+            awaited.AsyncWorldClock(plain.clock),
+            AsyncWebhooks(plain.webhooks),
+        )
         self.client = httpx.AsyncClient(**client_options(plain))
 
     @asynccontextmanager
     async def expect(self, *types: EventType) -> AsyncIterator[None]:
-        """``async with emulator.expect("invoice.paid"):`` fails on a missing event and on an unexpected one."""
+        """``async with emulator.expect("invoice.paid"):`` fails on missing or unexpected events."""
         expectation = self.plain.expect(*types)
         await asyncio.to_thread(expectation.__enter__)
         yield
@@ -55,8 +62,8 @@ class AsyncEmulator(awaited.AsyncEmulator):
     async def __aenter__(self) -> AsyncEmulator:
         if running_loop() is None:
             raise RuntimeError(
-                "AsyncEmulator runs on asyncio alone. On trio, call the plain emulator in a thread: "
-                "await trio.to_thread.run_sync(payments.clock.advance, '1d')"
+                "AsyncEmulator runs on asyncio alone. On trio, call the plain emulator in a thread:"
+                " await trio.to_thread.run_sync(payments.clock.advance, '1d')"
             )
         return self
 
@@ -68,10 +75,11 @@ class AsyncEmulator(awaited.AsyncEmulator):
 class Emulator(BaseEmulator):
     """One world of the service, from ``with Emulator() as emulator:`` to the end of the block.
 
-    ``clock`` (``running``, ``frozen``, or an instant to be frozen at), ``seed``, ``settings`` and ``fixtures`` set the
-    initial state of the world. Without ``url`` a server runs in a thread of this process. With ``url`` (or with
-    ``PAYMENTS_EMULATOR_URL`` in the environment) the world there is used as it is; it is reset only if one of these
-    arguments is given. A ``server`` passed in is shared, and only the world is discarded at the end.
+    ``clock`` (``running``, ``frozen``, or an instant to be frozen at), ``seed``, ``settings`` and
+    ``fixtures`` set the initial state of the world. Without ``url`` a server runs in a thread of
+    this process. With ``url`` (or with ``PAYMENTS_EMULATOR_URL`` in the environment) the world
+    there is used as it is; it is reset only if one of these arguments is given. A ``server`` passed
+    in is shared, and only the world is discarded at the end.
     """
 
     def test_app(
@@ -86,17 +94,19 @@ class Emulator(BaseEmulator):
         whole: bool = False,
         afterwards: str = AFTERWARDS,
     ) -> AppReport:
-        """Repeat a scenario once for each request and webhook that can go wrong in it, and compare how it ends.
+        """Repeat a scenario with each request and webhook that can go wrong; compare the endings.
 
-        ``scenario(emulator)`` plays what the application does, each time in a new world that starts as this one did. It may
-        return a function, which is called after faults have ended and the clock was moved by ``afterwards``; what that
-        returns must be the same each time, as must the objects and sums of money of the world. ``only`` has patterns of
-        cases (``5:*``, ``*:twice``, ``lost``), ``ignore`` rules of the audit that count for nothing. ``budget``
-        (seconds, real time) ends the search early, which is a warning, or with ``whole`` an error. ``jobs`` is how many
-        runs there are at a time, in threads: then ids differ from run to run, and what the function returns must hold none.
+        ``scenario(emulator)`` plays what the application does, each time in a new world that starts
+        as this one did. It may return a function, which is called after faults have ended and the
+        clock was moved by ``afterwards``; what that returns must be the same each time, as must the
+        objects and sums of money of the world. ``only`` has patterns of cases (``5:*``,
+        ``*:twice``, ``lost``), ``ignore`` rules of the audit that count for nothing. ``budget``
+        (seconds, real time) ends the search early, which is a warning, or with ``whole`` an error.
+        ``jobs`` is how many runs there are at a time, in threads: then ids differ from run to run,
+        and what the function returns must hold none.
 
-        Raises ``AssertionError`` with everything that was found, ``ValueError`` for an unknown rule and ``LookupError``
-        for a pattern that names no case.
+        Raises ``AssertionError`` with everything that was found, ``ValueError`` for an unknown rule
+        and ``LookupError`` for a pattern that names no case.
         """
         __tracebackhide__ = True
         # Imported here: most tests make no examination.
@@ -104,9 +114,18 @@ class Emulator(BaseEmulator):
 
         known = [rule.name for rule in rules()]
         if unknown := [name for name in ignore if name not in known]:
-            raise ValueError(f"ignore: there is no rule {unknown[0]!r}; there are {', '.join(known)}")
+            raise ValueError(
+                f"ignore: there is no rule {unknown[0]!r}; there are {', '.join(known)}"
+            )
         return try_scenario(
-            self, scenario, only=only, ignore=ignore, budget=budget, jobs=jobs, whole=whole, afterwards=afterwards
+            self,
+            scenario,
+            only=only,
+            ignore=ignore,
+            budget=budget,
+            jobs=jobs,
+            whole=whole,
+            afterwards=afterwards,
         )
 
     async def __aenter__(self) -> AsyncEmulator:

@@ -32,29 +32,56 @@ class Factories:
 
     def plan(self, /, **fields: Unpack[objects.SubscriptionPlanCreate]) -> objects.SubscriptionPlan:
         """Create a plan of 5,000 XAF a month."""
-        return self._made("subscription-plans", fields, name="Premium", amount=5000, currency="XAF", interval="month")
+        return self._made(
+            "subscription-plans",
+            fields,
+            name="Premium",
+            amount=5000,
+            currency="XAF",
+            interval="month",
+        )
 
     def subscription(self, /, **fields: Unpack[objects.SubscriptionCreate]) -> objects.Subscription:
-        """Create a subscription, by default of a new customer to a new plan; its first period is paid."""
+        """Create a subscription (default: new customer, new plan), with its first period paid."""
         terms = {} if "unit_amount" in fields else {"plan": self.plan}
         return self._made("subscriptions", fields, customer=self.customer, **terms)
 
-    def session(self, /, **fields: Unpack[objects.CheckoutSessionCreate]) -> objects.CheckoutSession:
-        """Open a checkout session for 3,000 XAF, or to subscribe to a new plan; by default a new customer pays."""
+    def session(
+        self, /, **fields: Unpack[objects.CheckoutSessionCreate]
+    ) -> objects.CheckoutSession:
+        """Open a checkout session of 3,000 XAF, or for a new plan; default: a new customer."""
         mode = fields.get("mode", "payment")
-        lines = {"payment": lambda: [WORK], "subscription": lambda: [{"plan": self.plan()["id"]}], "setup": list}[mode]
+        lines = {
+            "payment": lambda: [WORK],
+            "subscription": lambda: [{"plan": self.plan()["id"]}],
+            "setup": list,
+        }[mode]
         buyer = {} if "customer_email" in fields else {"customer": self.customer}
         thanks = "https://shop.example.com/thanks"
-        return self._made("checkout-sessions", fields, currency="XAF", success_url=thanks, line_items=lines, **buyer)
+        return self._made(
+            "checkout-sessions",
+            fields,
+            currency="XAF",
+            success_url=thanks,
+            line_items=lines,
+            **buyer,
+        )
 
-    def invoice(self, /, *, finalize: bool = True, **fields: Unpack[objects.InvoiceCreate]) -> objects.Invoice:
-        """Create an invoice over 3,000 XAF, by default for a new customer, and ``finalize`` it: it can be paid."""
-        made = self._made("invoices", fields, customer=self.customer, currency="XAF", line_items=[WORK])
+    def invoice(
+        self, /, *, finalize: bool = True, **fields: Unpack[objects.InvoiceCreate]
+    ) -> objects.Invoice:
+        """Create an invoice of 3,000 XAF (default: new customer); ``finalize``: it can be paid."""
+        made = self._made(
+            "invoices", fields, customer=self.customer, currency="XAF", line_items=[WORK]
+        )
         return self.api.post(f"/v1/invoices/{made['id']}/finalize/") if finalize else made
 
     def _made(self, kind: str, fields: Mapping[str, object], **defaults: Any) -> Any:
-        """Create an object; a default that can be called is made only where its field was not given."""
+        """Create an object; call a callable default only if its field was not given."""
         missing = {name: value for name, value in defaults.items() if name not in fields}
-        body = {**{name: value() if callable(value) else value for name, value in missing.items()}, **fields}
+        body = {
+            **{name: value() if callable(value) else value for name, value in missing.items()},
+            **fields,
+        }
         referred = {name: identity(body[name]) for name in REFERENCES if body.get(name)}
         return self.api.post(f"/v1/{kind}/", {**body, **referred})

@@ -1,4 +1,4 @@
-"""The page of a failed test: what happened in its world over the world's time, as one HTML file in a temporary folder."""
+"""A failed test's page: its world's history over time, as one HTML file in a temporary folder."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _drawn: list[Path] = []
 
 
 def draw(url: str, key: str, test: str, why: str, story: str) -> str:
-    """Draw the world of a key at an emulator, and return where the page of the test is, or why there is none."""
+    """Draw a key's world at an emulator; return the test page's path, or the reason for none."""
     if len(_drawn) == MOST:
         return f"(no further page: {MOST} are in {_folder[0]})"
     try:
@@ -33,10 +33,12 @@ def draw(url: str, key: str, test: str, why: str, story: str) -> str:
 
 
 def page(url: str, key: str, test: str, why: str = "", story: str = "") -> str:
-    """Return the page: why the test failed, the story of its world, and plots; or the reason why there are none."""
+    """Return the page: cause of failure, the world's story, and plots, or the reason for none."""
     # Without the check before each request: it would hide the charts of a world that fails it.
     try:
         with Api(url, key) as api:
             return report_page.page_of_failed_test(test, why, story, report_page.read(api.get))
     except Exception as error:  # any error of the emulator must not hide the result of the test
-        return report_page.page_of_failed_test(test, why, story, None, f"{type(error).__name__}: {error}")
+        return report_page.page_of_failed_test(
+            test, why, story, None, f"{type(error).__name__}: {error}"
+        )

@@ -1,7 +1,7 @@
-"""Forwards webhooks to an application in this process (WSGI or ASGI), to its test client, or to a URL.
+"""Forwards webhooks to an application in this process (WSGI or ASGI), its test client, or a URL.
 
-An ASGI application runs on one event loop: its test client's, the test's own, or one that is made for it here, on which
-its lifespan runs too, as a server runs it.
+An ASGI application runs on one event loop: its test client's, the test's own, or one that is made
+for it here, on which its lifespan runs too, as a server runs it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,14 @@ from urllib.parse import urlsplit
 import httpx
 
 from emulator.server.event_loop import RealTimeLoop
-from emulator.testing.collector import AppAnswer, Delivery, ForwardTarget, answer_of, forwarded_headers, in_thread
+from emulator.testing.collector import (
+    AppAnswer,
+    Delivery,
+    ForwardTarget,
+    answer_of,
+    forwarded_headers,
+    in_thread,
+)
 
 T = TypeVar("T")
 
@@ -40,17 +47,21 @@ def running_loop() -> asyncio.AbstractEventLoop | None:
 
 
 def target_of(target: Any, path: str, loop: asyncio.AbstractEventLoop | None) -> ForwardTarget:
-    """Return the forwarder to ``target``: a URL, or an application or its test client, called at ``path``.
+    """Return the forwarder to ``target``: a URL, an application or its test client, at ``path``.
 
-    An ASGI application runs on ``loop``, or else on one of its own. Raises ``TypeError`` if it is none of these, and
-    ``RuntimeError`` if its lifespan fails.
+    An ASGI application runs on ``loop``, or else on one of its own. Raises ``TypeError`` if it is
+    none of these, and ``RuntimeError`` if its lifespan fails.
     """
     if isinstance(target, str):
         return InThread(target)
-    if hasattr(target, "portal"):  # what the test clients of Starlette and FastAPI reach their loop by
+    if hasattr(
+        target, "portal"
+    ):  # what the test clients of Starlette and FastAPI reach their loop by
         return AsgiClient(target, path)
     if not callable(target):
-        raise TypeError(f"{target!r}: a URL, a WSGI application, an ASGI application, or a test client")
+        raise TypeError(
+            f"{target!r}: a URL, a WSGI application, an ASGI application, or a test client"
+        )
     if inspect.iscoroutinefunction(target) or inspect.iscoroutinefunction(type(target).__call__):
         return OnLoop(target, path, loop) if loop else OwnAsgiClient(target, path)
     return InThread(APPLICATION_URL + path, httpx.WSGITransport(target))
@@ -67,11 +78,13 @@ class InThread(ForwardTarget):
     def send(self, delivery: Delivery) -> AppAnswer:
         verify = urlsplit(self._url).scheme == "https"
         with httpx.Client(transport=self._transport, trust_env=False, verify=verify) as client:
-            return answer_of(client.post(self._url, content=delivery.body, headers=forwarded_headers(delivery)))
+            return answer_of(
+                client.post(self._url, content=delivery.body, headers=forwarded_headers(delivery))
+            )
 
 
 class OnLoop(ForwardTarget):
-    """Calls an ASGI application on a loop of the test, which also runs its lifespan, if it has one."""
+    """Calls an ASGI application on a test's loop, which also runs the lifespan, if it has one."""
 
     def __init__(self, app: Any, path: str, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__()
@@ -91,7 +104,11 @@ class OnLoop(ForwardTarget):
 
     async def _post(self, delivery: Delivery) -> AppAnswer:
         async with httpx.AsyncClient(transport=self._transport) as client:
-            return answer_of(await client.post(self._url, content=delivery.body, headers=forwarded_headers(delivery)))
+            return answer_of(
+                await client.post(
+                    self._url, content=delivery.body, headers=forwarded_headers(delivery)
+                )
+            )
 
 
 # -- the test client of an ASGI application (Starlette, FastAPI)
@@ -102,11 +119,12 @@ TEST_CLIENT = ("testclient", 50000)
 
 
 class AsgiClient(ForwardTarget):
-    """Calls the client's application on the client's loop, with the client's base URL, headers and cookies.
+    """Calls the client's application on the client's loop, with its base URL, headers and cookies.
 
-    The client's own ``post`` goes to its loop several times for one request. A client that is closed between two of
-    them waits for the application for ever, and the application for the thread that can no longer reach it. A whole
-    request that is one task of the loop ends by itself, and the client that closes waits for that.
+    The client's own ``post`` goes to its loop several times for one request. A client that is
+    closed between two of them waits for the application for ever, and the application for the
+    thread that can no longer reach it. A whole request that is one task of the loop ends by itself,
+    and the client that closes waits for that.
     """
 
     def __init__(self, client: Any, path: str) -> None:
@@ -116,7 +134,7 @@ class AsgiClient(ForwardTarget):
         self._was_open = client.portal is not None
 
     def send(self, delivery: Delivery) -> AppAnswer:
-        """Call the application; on a loop for this call alone, as the client does, if it was not opened yet."""
+        """Call the application, on a loop for this call alone if the client was not opened yet."""
         # What starts tasks on the client's loop, within its ``with`` block.
         portal, post = self._client.portal, partial(self._post, delivery)
         if portal is not None:
@@ -140,14 +158,18 @@ class AsgiClient(ForwardTarget):
             cookies=client.cookies.jar,
             follow_redirects=client.follow_redirects,
         ) as own:
-            return answer_of(await own.post(self._path, content=delivery.body, headers=forwarded_headers(delivery)))
+            return answer_of(
+                await own.post(
+                    self._path, content=delivery.body, headers=forwarded_headers(delivery)
+                )
+            )
 
     async def _call(self, scope: AsgiMessage, receive: Any, send: Any) -> None:
         await self._client.app({**scope, "state": self._client.app_state.copy()}, receive, send)
 
 
 async def _in_task(call: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Return the result of a call, which is left alone if this is cancelled: a view in a thread may not end when it should."""
+    """Return a call's result. If cancelled, leave it alone: a view in a thread may not end then."""
     task = asyncio.create_task(call())
     try:
         await asyncio.wait([task])
@@ -157,25 +179,30 @@ async def _in_task(call: Callable[[], Coroutine[Any, Any, T]]) -> T:
 
 
 class OwnAsgiClient(AsgiClient):
-    """A test client that is made for an application: it runs its lifespan and its loop from here until ``close``."""
+    """A test client made for an application: runs its lifespan and loop until ``close``."""
 
     def __init__(self, app: Any, path: str) -> None:
-        # Imported here: few tests forward to an ASGI application. Starlette warns where its other HTTP client is missing.
+        # Imported here: few tests forward to an ASGI application. Starlette warns where its other
+        # HTTP client is missing.
         with warnings.catch_warnings(action="ignore"):
             from starlette.testclient import TestClient
 
         client = TestClient(
-            with_optional_lifespan(app), APPLICATION_URL, backend_options={"loop_factory": RealTimeLoop}
+            with_optional_lifespan(app),
+            APPLICATION_URL,
+            backend_options={"loop_factory": RealTimeLoop},
         )
         started = in_thread(client.__enter__)
         if wait([started], TIME_LIMIT).not_done:
             raise TimeoutError(f"the application did not start within {TIME_LIMIT} s")
         if error := started.exception():
-            raise RuntimeError(f"the application did not start: {type(error).__name__}: {error}") from error
+            raise RuntimeError(
+                f"the application did not start: {type(error).__name__}: {error}"
+            ) from error
         super().__init__(client, path)
 
     def close(self) -> None:
-        """Shut the application down. Raises what it raises, and ``TimeoutError`` if it does not end."""
+        """Shut the application down. Raises its error, or ``TimeoutError`` if it does not end."""
         stopped = in_thread(self._client.__exit__)
         if wait([stopped], TIME_LIMIT).not_done:
             raise TimeoutError(f"the application did not shut down within {TIME_LIMIT} s")
@@ -183,7 +210,7 @@ class OwnAsgiClient(AsgiClient):
 
 
 def with_optional_lifespan(app: Any) -> Any:
-    """Return the application; one that ends or fails without a word on its lifespan knows none, and is called without."""
+    """Return the application, called without its lifespan if it ends or fails silently there."""
 
     async def called(scope: AsgiMessage, receive: Any, send: Any) -> None:
         if scope["type"] != "lifespan":

@@ -1,4 +1,4 @@
-"""The names of the types in ``objects.pyi``, which type checkers read: at run time each object is a plain dict."""
+"""The names of ``objects.pyi``'s types for type checkers: at run time objects are plain dicts."""
 
 from typing import Any
 

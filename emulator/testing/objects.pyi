@@ -1,4 +1,4 @@
-"""The objects of the service, as type checkers know them. Written from the OpenAPI documents, not by hand."""
+"""The service's objects for type checkers. Written from the OpenAPI documents, not by hand."""
 
 from collections.abc import Mapping
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
@@ -128,7 +128,9 @@ class Subscription(TypedDict):
     created_at: str
     updated_at: str
 
-SubscriptionStatus: TypeAlias = Literal["trialing", "active", "past_due", "paused", "canceled", "unpaid", "expired"]
+SubscriptionStatus: TypeAlias = Literal[
+    "trialing", "active", "past_due", "paused", "canceled", "unpaid", "expired"
+]
 CollectionMethod: TypeAlias = Literal["charge_automatically", "send_invoice"]
 
 class CheckoutSession(TypedDict):
@@ -153,7 +155,9 @@ class CheckoutSession(TypedDict):
     created_at: str
 
 CheckoutMode: TypeAlias = Literal["payment", "subscription", "setup"]
-CheckoutSessionStatus: TypeAlias = Literal["open", "processing", "complete", "expired", "payment_failed"]
+CheckoutSessionStatus: TypeAlias = Literal[
+    "open", "processing", "complete", "expired", "payment_failed"
+]
 
 class CheckoutLine(TypedDict):
     product: str | None
@@ -268,7 +272,9 @@ class Transaction(TypedDict):
     created_at: str
     updated_at: str
 
-TransactionStatus: TypeAlias = Literal["approved", "pending", "completed", "failed", "refunded", "disputed", "canceled"]
+TransactionStatus: TypeAlias = Literal[
+    "approved", "pending", "completed", "failed", "refunded", "disputed", "canceled"
+]
 TransactionType: TypeAlias = Literal["deposit", "refund", "payout", "withdraw", "transfer"]
 
 class Invoice(TypedDict):
@@ -325,7 +331,9 @@ class Refund(TypedDict):
     created_at: str
     updated_at: str
 
-RefundStatus: TypeAlias = Literal["pending", "processing", "succeeded", "failed", "cancelled", "expired"]
+RefundStatus: TypeAlias = Literal[
+    "pending", "processing", "succeeded", "failed", "cancelled", "expired"
+]
 RefundReason: TypeAlias = Literal[
     "duplicate", "fraudulent", "customer_request", "product_issue", "service_not_rendered"
 ]

@@ -1,6 +1,7 @@
-"""The pytest plugin: the fixtures ``payments``, a world for each test, and ``payments_server``, their server.
+"""The pytest plugin: the fixtures ``payments``, a test's own world, and ``payments_server``.
 
-Every pytest run in an environment with this package loads the plugin, so it imports nothing until a fixture is used.
+Every pytest run in an environment with this package loads the plugin, so it imports nothing until a
+fixture is used.
 """
 
 from __future__ import annotations
@@ -23,10 +24,14 @@ import pytest
 if TYPE_CHECKING:
     from emulator.testing import Emulator, LocalServer, RemoteServer
 
-MARKER = "payments(clock=None, seed=None, settings=None, fixtures=None): initial state of the test's world"
+MARKER = (
+    "payments(clock=None, seed=None, settings=None, fixtures=None): initial state of the test's"
+    " world"
+)
 
 ASSUMPTIONS_MARKER = (
-    "payments_assumptions(*names): run the test also under each other value of assumptions, or of 'all'"
+    "payments_assumptions(*names): run the test also under each other value of assumptions, or of"
+    " 'all'"
 )
 
 ARGUMENTS = ("clock", "seed", "settings", "fixtures")
@@ -35,7 +40,7 @@ RECORDINGS = "payments-recordings"
 """The folder for recordings of failed tests, in the root of the suite."""
 
 TESTS = "PAYMENTS_EMULATOR_TESTS"
-"""The variable by which ``test suite`` chooses tests by their digests; it is empty for all, and its server new."""
+"""``test suite`` lists its tests' digests in this variable; empty for all, and a new server."""
 
 FORKS = "PAYMENTS_EMULATOR_FORKS"
 """The variable with the loopback port at which ``test suite`` says for which tests to fork."""
@@ -53,12 +58,14 @@ FAILED = pytest.StashKey[bool]()
 """Whether the test has failed: on a running emulator its world stays as it ended."""
 
 WORLD = pytest.StashKey["Emulator"]()
-"""The world of the running test; the fixture cannot be used, since a suite may define its own ``payments``."""
+"""The running test's world; not from the fixture: a suite may define its own ``payments``."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini(
-        "payments_clock", "Clock of worlds at start: running, frozen, or an instant to be frozen at.", default="frozen"
+        "payments_clock",
+        "Clock of worlds at start: running, frozen, or an instant to be frozen at.",
+        default="frozen",
     )
     parser.addini("payments_fixtures", "Fixture files for every world.", type="paths", default=[])
 
@@ -69,14 +76,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Load the client of the emulator before the first test, in which a tool may replace classes that it binds."""
+    """Load the emulator's client before the first test, which may replace classes it binds."""
     ours = {"payments_assumption", "payments_server"}
     if any(ours.intersection(getattr(item, "fixturenames", ())) for item in session.items):
         import emulator.client.api  # noqa: F401  # loaded for later
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test with the marker ``payments_assumptions`` under the defaults and under each other value of them."""
+    """Run a test marked ``payments_assumptions`` with the defaults and with each other value."""
     marker = metafunc.definition.get_closest_marker("payments_assumptions")
     if marker is None or "payments_assumption" not in metafunc.fixturenames:
         return
@@ -94,7 +101,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         _other_values(marker)
         if "payments_assumption" not in getattr(item, "fixturenames", ()):
             raise _failure(
-                "@pytest.mark.payments_assumptions: the test uses no fixture payments, so it has no assumptions"
+                "@pytest.mark.payments_assumptions: the test uses no fixture payments, so it has no"
+                " assumptions"
             )
 
 
@@ -105,10 +113,15 @@ def _other_values(marker: pytest.Mark) -> list[OtherAssumption]:
     known = named_assumptions()
     names = list(known) if marker.args == ("all",) else list(marker.args)
     unknown = [name for name in names if name not in known]
-    wrong = [*map(repr, unknown), *(f"{name}=" for name in marker.kwargs), *([] if names else ["nothing"])]
+    wrong = [
+        *map(repr, unknown),
+        *(f"{name}=" for name in marker.kwargs),
+        *([] if names else ["nothing"]),
+    ]
     if wrong:
         raise _failure(
-            f"@pytest.mark.payments_assumptions does not take {wrong[0]}; it takes 'all', or of {', '.join(known)}"
+            f"@pytest.mark.payments_assumptions does not take {wrong[0]}; it takes 'all', or of"
+            f" {', '.join(known)}"
         )
     return [(name, value) for name in names for value in list(known[name].values)[1:]]
 
@@ -129,12 +142,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _forked(port: int) -> str:
-    """Fork for each mutant of ``test suite``, and return its tests in the copy; none in this process, at the end."""
+    """Fork for each mutant of ``test suite``; return its tests in the copy, at the end none."""
     from emulator.testing import Emulator, RemoteServer  # noqa: F401  # loaded once for all copies
 
     gc.freeze()  # the collector of a copy need not look at what is here
-    can_fork = hasattr(os, "fork") and threading.active_count() == 1 and "PYTEST_XDIST_WORKER" not in os.environ
-    with suppress(OSError), socket.create_connection(("127.0.0.1", port)) as suite, suite.makefile() as lines:
+    can_fork = (
+        hasattr(os, "fork")
+        and threading.active_count() == 1
+        and "PYTEST_XDIST_WORKER" not in os.environ
+    )
+    with (
+        suppress(OSError),
+        socket.create_connection(("127.0.0.1", port)) as suite,
+        suite.makefile() as lines,
+    ):
         while can_fork and (line := lines.readline()):
             if (copy := os.fork()) == 0:
                 return line.strip()
@@ -150,7 +171,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 @pytest.fixture(scope="session")
 def payments_server() -> Iterator[LocalServer | RemoteServer]:
-    """Yield the server of the run: one in a thread of this process, or that of ``PAYMENTS_EMULATOR_URL``."""
+    """Yield the run's server: one in a thread of this process, or ``PAYMENTS_EMULATOR_URL``'s."""
     from emulator.testing import LocalServer, RemoteServer
 
     url = _url()
@@ -161,7 +182,7 @@ def payments_server() -> Iterator[LocalServer | RemoteServer]:
 
 @pytest.fixture
 def payments_assumption(request: pytest.FixtureRequest) -> OtherAssumption | None:
-    """Return the assumption that this run of a test with the marker ``payments_assumptions`` tries; None for defaults."""
+    """Return the assumption of this run of a ``payments_assumptions`` test; None: the defaults."""
     assumption: OtherAssumption | None = getattr(request, "param", None)
     if assumption is not None:
         request.node.stash[ASSUMPTION] = assumption
@@ -170,7 +191,7 @@ def payments_assumption(request: pytest.FixtureRequest) -> OtherAssumption | Non
 
 @pytest.fixture
 def payments(payments_emulator: Emulator) -> Emulator:
-    """Return the world of ``payments_emulator``, which is its second name: a project may have a ``payments`` of its own."""
+    """Return the world of ``payments_emulator``: a project may have a ``payments`` of its own."""
     return payments_emulator
 
 
@@ -178,7 +199,7 @@ def payments(payments_emulator: Emulator) -> Emulator:
 def payments_emulator(
     request: pytest.FixtureRequest, payments_assumption: OtherAssumption | None
 ) -> Iterator[Emulator]:
-    """Yield a world of the payments service for this test alone. It is discarded; of a failed test elsewhere it stays."""
+    """Yield a world for this test alone, then discard it; elsewhere a failed test's world stays."""
     # Validated first: an error in the marker needs no server.
     options = _world_options(request, payments_assumption)
     _require_sockets()
@@ -192,14 +213,14 @@ def payments_emulator(
 
 
 def _require_sockets() -> None:
-    """Fail a test that may use no sockets, as pytest-socket decides: it would find connections that are open already."""
+    """Fail a test that pytest-socket bars from sockets: it would find open connections."""
     try:
         with warnings.catch_warnings(action="ignore"):  # the tool warns as well
             socket.socket().close()
     except Exception as error:
         raise _failure(
-            f"This test may use no sockets, but it reaches the payments emulator through one: {error} "
-            "Allow it, for pytest-socket by @pytest.mark.enable_socket."
+            "This test may use no sockets, but it reaches the payments emulator through one:"
+            f" {error} Allow it, for pytest-socket by @pytest.mark.enable_socket."
         ) from None
 
 
@@ -208,7 +229,9 @@ def _refuse_live_keys() -> None:
     from emulator.engine.redaction import has_live_key
 
     if live := [name for name, value in os.environ.items() if has_live_key(value)]:
-        raise _failure(f"The environment variable {live[0]} holds a live key: run tests without it.")
+        raise _failure(
+            f"The environment variable {live[0]} holds a live key: run tests without it."
+        )
 
 
 @pytest.hookimpl(wrapper=True)
@@ -244,7 +267,9 @@ def _why(report: pytest.TestReport) -> str:
     return f"{crash.message}\n\n{crash.path}:{crash.lineno}" if crash else report.longreprtext
 
 
-def _open_world(key: str, server: LocalServer | RemoteServer, options: Mapping[str, Any]) -> Emulator:
+def _open_world(
+    key: str, server: LocalServer | RemoteServer, options: Mapping[str, Any]
+) -> Emulator:
     from emulator.testing import Emulator, RequestRefused
 
     try:
@@ -268,8 +293,10 @@ def _failure(message: str) -> BaseException:
     return pytest.fail.Exception(message, pytrace=False)
 
 
-def _world_options(request: pytest.FixtureRequest, assumption: OtherAssumption | None) -> dict[str, Any]:
-    """Return the options of the world: those of the ini file, overridden by the markers, the nearest one last."""
+def _world_options(
+    request: pytest.FixtureRequest, assumption: OtherAssumption | None
+) -> dict[str, Any]:
+    """Return the world's options: the ini file's, overridden by the markers, the nearest last."""
     from emulator.resources.app.settings import merged
     from emulator.testing import WorldOptions
 
@@ -296,7 +323,9 @@ def _arguments(marker: pytest.Mark) -> dict[str, Any]:
     unknown = sorted(marker.kwargs.keys() - set(ARGUMENTS))
     if marker.args or unknown:
         wrong = repr(marker.args[0]) if marker.args else f"{unknown[0]}="
-        raise _failure(f"@pytest.mark.payments does not take {wrong}; it takes {', '.join(ARGUMENTS)}")
+        raise _failure(
+            f"@pytest.mark.payments does not take {wrong}; it takes {', '.join(ARGUMENTS)}"
+        )
     return {name: value for name, value in marker.kwargs.items() if value is not None}
 
 
@@ -305,7 +334,7 @@ def _url() -> str | None:
 
 
 def _key(item: pytest.Item) -> str:
-    """Return the key of a test's world: the same in every run, so that ids are the same, except on a shared server."""
+    """Return a test's key for its world: constant, as ids are, except on a shared server."""
     return f"sk_test_{_digest(item)}-{re.sub('[^A-Za-z0-9]+', '-', item.name)[:50].strip('-')}"
 
 

@@ -1,7 +1,7 @@
-"""The server of a world: in a thread of this process, or one that runs elsewhere, and how a world begins on it.
+"""A world's server: in a thread of this process or elsewhere, and a world's start there.
 
-Clock, seed, settings and fixture files are what a test gives a world. Worlds elsewhere follow freezegun and time-machine
-by requests.
+Clock, seed, settings and fixture files are what a test gives a world. Worlds elsewhere follow
+freezegun and time-machine by requests.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class WorldOptions:
-    """``clock`` is ``running``, ``frozen`` (now) or ``frozen@INSTANT``. Without a seed the server's is used."""
+    """``clock``: ``running``, ``frozen`` (now), ``frozen@INSTANT``. Default seed: the server's."""
 
     clock: str = FROZEN
     seed: int | None = None
@@ -51,15 +51,17 @@ class WorldOptions:
         settings: Mapping[str, Any] | None = None,
         fixtures: str | PathLike[str] | Iterable[str | PathLike[str]] = (),
     ) -> WorldOptions:
-        """Validate the arguments of a test. Raises ``ValueError`` or ``TypeError`` that says what is allowed."""
+        """Validate a test's arguments. Raises ``ValueError`` or ``TypeError`` with the choices."""
         if isinstance(seed, bool) or not isinstance(seed, int | None):
             raise TypeError(f"seed={seed!r}: a whole number")
         if not isinstance(settings, Mapping | None):
-            raise TypeError(f"settings={settings!r}: a dict of settings, such as {{'tax_rate': 18}}")
+            raise TypeError(
+                f"settings={settings!r}: a dict of settings, such as {{'tax_rate': 18}}"
+            )
         return cls(clock_start(clock), seed, dict(settings or {}), _files(fixtures))
 
     def own_settings(self, app: str) -> dict[str, Any]:
-        """Return the settings of an App: those of the files, then ``settings``. Raises ``ValueError`` for an invalid file."""
+        """Return an App's settings: the files', then ``settings``. Raises ``ValueError``."""
         try:
             return merged(Fixtures(self.fixtures).origin_of(app), self.settings)
         except InvalidFixture as error:
@@ -67,14 +69,17 @@ class WorldOptions:
 
 
 def clock_start(clock: str | datetime) -> str:
-    """Return the form of a clock in :class:`WorldOptions`. An instant (text, or ``datetime``, UTC if naive) is frozen."""
+    """Return a clock's form in :class:`WorldOptions`; instants (UTC if naive) are frozen."""
     if isinstance(clock, datetime):
         clock = (clock if clock.tzinfo else clock.replace(tzinfo=UTC)).isoformat()
     try:
-        mode, at = parse_start(clock if clock in (RUNNING, FROZEN) else f"{FROZEN}@{clock.removeprefix(FROZEN + '@')}")
+        mode, at = parse_start(
+            clock if clock in (RUNNING, FROZEN) else f"{FROZEN}@{clock.removeprefix(FROZEN + '@')}"
+        )
     except (ValueError, TypeError, AttributeError):
         raise ValueError(
-            f"clock={clock!r}: 'running', 'frozen', or an instant to be frozen at, such as '2026-01-01T00:00:00Z'"
+            f"clock={clock!r}: 'running', 'frozen', or an instant to be frozen at, such as"
+            " '2026-01-01T00:00:00Z'"
         ) from None
     return f"{mode}@{at}" if at else mode
 
@@ -84,7 +89,9 @@ def _files(fixtures: Any) -> tuple[Path, ...]:
         listed = [fixtures] if isinstance(fixtures, str | PathLike) else list(fixtures)
         return tuple(Path(fspath(file)) for file in listed)
     except TypeError:
-        raise TypeError(f"fixtures={fixtures!r}: a path, or a list of paths, of fixture files") from None
+        raise TypeError(
+            f"fixtures={fixtures!r}: a path, or a list of paths, of fixture files"
+        ) from None
 
 
 # -- a server in this process
@@ -99,10 +106,11 @@ class StartedServer(NamedTuple):
 
 
 class LocalServer:
-    """A server on a free loopback port, in a thread of this process; its worlds follow freezegun and time-machine.
+    """A server on a free loopback port, in a thread; its worlds follow freezegun and time-machine.
 
-    It starts on its first use; a start that failed, such as in a test that may use no sockets, is tried again at the
-    next. ``seed`` is the default seed of worlds. ``options`` are those of :class:`emulator.server.sandbox.Options`.
+    It starts on its first use; a start that failed, such as in a test that may use no sockets, is
+    tried again at the next. ``seed`` is the default seed of worlds. ``options`` are those of
+    :class:`emulator.server.sandbox.Options`.
     """
 
     def __init__(self, seed: int = 0, **options: Any) -> None:
@@ -118,7 +126,7 @@ class LocalServer:
 
     @property
     def connections(self) -> Connections:
-        """The connections that all worlds use: to connect takes a third of the time of a short test."""
+        """The connections of all worlds: connecting takes a third of a short test's time."""
         return self._start().connections
 
     def _start(self) -> StartedServer:
@@ -130,7 +138,9 @@ class LocalServer:
 
         with self._starting:
             if self._started is None:
-                server = Server(Options(**{"clock": FollowingClock, **self._options}), "127.0.0.1", 0)
+                server = Server(
+                    Options(**{"clock": FollowingClock, **self._options}), "127.0.0.1", 0
+                )
                 try:
                     thread = ServerThread(server)
                 except BaseException:
@@ -140,7 +150,7 @@ class LocalServer:
             return self._started
 
     def begin(self, key: str, options: WorldOptions) -> None:
-        """Store the options: the world opens on its first use, when time may be frozen that is not frozen yet."""
+        """Store the options for the world's first use, when time may be frozen that is not yet."""
         import msgspec
 
         from emulator.engine.clock import parse_start
@@ -157,7 +167,7 @@ class LocalServer:
         self._starts[name] = Start(fixture, options.seed, parse_start(options.clock))
 
     def follow(self, key: str) -> None:
-        """Raise if the test has set an instant that the world has already passed; its clock follows by itself."""
+        """Raise if the test set an instant that the world has passed; its clock moves by itself."""
         __tracebackhide__ = True
         if error := self.passed(key):
             raise error
@@ -168,7 +178,7 @@ class LocalServer:
         return behind(travel, lag, runtime.world.now) if travel and runtime and lag else None
 
     def follows(self, key: str) -> bool:
-        """Return whether the world has been used and is not ahead of the time that the test has set."""
+        """Return whether the world has been used and is not ahead of the time the test has set."""
         return self._runtime(key) is not None and not self._lag(key)
 
     def _lag(self, key: str) -> float:
@@ -198,9 +208,9 @@ class LocalServer:
 def behind(travel: Travel, seconds: float, now: str) -> AssertionError:
     """Return the error for a time of the test that the world has already passed."""
     return AssertionError(
-        f"{travel.started_by} is {timedelta(seconds=seconds)} behind this world, which is already at {now}; its clock "
-        "never goes back. Freeze time before the first use of the world, or set its start: "
-        "@pytest.mark.payments(clock=...)."
+        f"{travel.started_by} is {timedelta(seconds=seconds)} behind this world, which is already"
+        f" at {now}; its clock never goes back. Freeze time before the first use of the world, or"
+        " set its start: @pytest.mark.payments(clock=...)."
     )
 
 
@@ -219,14 +229,14 @@ MOMENT = 0.001
 
 @dataclass(frozen=True)
 class FollowedTravel:
-    """The freeze or travel that a world elsewhere was moved to, and how far that had come (seconds since 1970)."""
+    """A freeze or travel that moved a world elsewhere, and its extent (seconds since 1970)."""
 
     travel: Travel
     instant: float
 
 
 class RemoteServer:
-    """A server such as ``payments-emulator serve``. Each call of the helpers moves the world's clock first."""
+    """A server such as ``payments-emulator serve``. Helpers' calls move the world's clock first."""
 
     def __init__(self, url: str) -> None:
         self.url: str = url.rstrip("/")
@@ -247,7 +257,8 @@ class RemoteServer:
     def follow(self, key: str) -> None:
         """Move the world to the time that the test has set, if it has moved.
 
-        A world that is not in use yet starts there. Raises ``AssertionError`` if the world is already past it.
+        A world that is not in use yet starts there. Raises ``AssertionError`` if the world is
+        already past it.
         """
         __tracebackhide__ = True
         travel = innermost()
@@ -264,7 +275,7 @@ class RemoteServer:
             self._followed[key] = FollowedTravel(travel, known.instant + moved)
 
     def passed(self, key: str) -> AssertionError | None:
-        """Return the error for a time of the test that the world has already passed, if it followed that time before."""
+        """Return the error for a time of the test that the world passed after following it."""
         travel, known = innermost(), self._followed.get(key)
         lag = known.instant - travel.instant if travel and known and known.travel == travel else 0
         return behind(travel, lag, self._now(key)) if travel and lag > 0 else None
@@ -272,7 +283,12 @@ class RemoteServer:
     def follows(self, key: str) -> bool:
         """Return whether the world follows the time of the test already, and is not ahead of it."""
         travel, known = innermost(), self._followed.get(key)
-        return travel is not None and known is not None and known.travel == travel and travel.instant >= known.instant
+        return (
+            travel is not None
+            and known is not None
+            and known.travel == travel
+            and travel.instant >= known.instant
+        )
 
     def discard(self, key: str) -> None:
         """Reset the world; the server elsewhere still knows the App."""
@@ -306,21 +322,33 @@ class RemoteServer:
     def _begin_at(self, key: str, travel: Travel) -> None:
         instant = travel.instant
         travel.watch()
-        self._reset(key, replace(self._starts[key], clock=f"{FROZEN}@{calendar.from_epoch(instant)}"))
+        self._reset(
+            key, replace(self._starts[key], clock=f"{FROZEN}@{calendar.from_epoch(instant)}")
+        )
         self._followed[key] = FollowedTravel(travel, instant)
 
     def _advance(self, key: str, body: Mapping[str, Any]) -> None:
         done = self._call(key, "POST", "/_emulator/clock/advance", json=body)
         if done["failures"]:
-            raise AssertionError(f"jobs of the emulator failed before {done['now']}: {done['failures']}")
+            raise AssertionError(
+                f"jobs of the emulator failed before {done['now']}: {done['failures']}"
+            )
 
     def _now(self, key: str) -> str:
         return str(self._call(key, "GET", "/_emulator/clock")["now"])
 
     def _reset(self, key: str, options: WorldOptions) -> None:
-        body: JSON = {"clock": options.clock, "fixtures": {"settings": options.own_settings(app(key))}}
+        body: JSON = {
+            "clock": options.clock,
+            "fixtures": {"settings": options.own_settings(app(key))},
+        }
         try:
-            self._call(key, "POST", RESET, json=body if options.seed is None else {**body, "seed": options.seed})
+            self._call(
+                key,
+                "POST",
+                RESET,
+                json=body if options.seed is None else {**body, "seed": options.seed},
+            )
         except ConnectionFailed as error:
             raise ValueError(f"no emulator answers at {self.url}: {error}") from None
 

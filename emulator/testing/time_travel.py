@@ -1,4 +1,4 @@
-"""Time that a test froze or moved in this process, by freezegun or time-machine, and who is notified when it moves.
+"""Time that freezegun or time-machine froze or moved in this process, and the followers to notify.
 
 A clock follows them: while they set the time, the world has it. Neither library is imported here.
 """
@@ -45,7 +45,8 @@ class Travel(NamedTuple):
     def instant(self) -> float:
         """The instant that the test has set, in seconds since 1970.
 
-        Minus infinity for a travel of time-machine that ticked and has ended, which cannot be asked any more.
+        Minus infinity for a travel of time-machine that ticked and has ended, which cannot be asked
+        any more.
         """
         kind = type(self.source).__name__
         if kind not in ("FrozenDateTimeFactory", "TickingDateTimeFactory", "StepTickTimeFactory"):
@@ -53,7 +54,8 @@ class Travel(NamedTuple):
                 return float(self.source.time_ns() / 1e9)
             except ValueError:
                 return float("-inf")
-        # Calling one with auto_tick_seconds moves it on, but one that ticks has its instant only when called.
+        # Calling one with auto_tick_seconds moves it on, but one that ticks has its instant only
+        # when called.
         moment = self.source() if kind == "TickingDateTimeFactory" else self.source.time_to_freeze
         return float(timegm(moment.timetuple()) + moment.microsecond / 1e6)
 
@@ -72,7 +74,7 @@ def innermost() -> Travel | None:
 
 
 def _announced(move: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the method of a move, which calls the followers once it is done; one method may call the other."""
+    """Return a move's method that calls the followers afterwards; one method may call the other."""
 
     @wraps(move)
     def moved(*args: Any, **kwargs: Any) -> Any:
@@ -96,8 +98,8 @@ def _announced(move: Callable[..., Any]) -> Callable[..., Any]:
 class FollowingClock(Clock):
     """While the test sets the time, the clock is at that instant and moves with it.
 
-    Advances of the clock are then added as an offset. Afterwards it continues from its instant, in its own mode.
-    It never goes back (B-91).
+    Advances of the clock are then added as an offset. Afterwards it continues from its instant, in
+    its own mode. It never goes back (B-91).
     """
 
     def __init__(
@@ -126,7 +128,7 @@ class FollowingClock(Clock):
         return instant
 
     def lag(self) -> float:
-        """Return how many seconds the travel in force is behind the world, so that it cannot be followed; 0 if it is not."""
+        """Return the travel's seconds behind the world, which rule out following; 0 if none."""
         travel = innermost()
         if travel is None:
             return 0.0
@@ -140,7 +142,8 @@ class FollowingClock(Clock):
         if self._travel is None:
             self._own_rate = self.rate
         else:
-            # A travel that has ended, or is hidden by an inner one, may have moved since the last look.
+            # A travel that has ended, or is hidden by an inner one, may have moved since the last
+            # look.
             self._catch_up()
         position = self._position
         self._travel = travel

@@ -1,4 +1,4 @@
-"""A mixin for ``unittest``: a world of its own for each test, and its report with a test that fails."""
+"""A mixin for ``unittest``: a world of its own for each test, and its report with a failure."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ from emulator.testing.servers import LocalServer, RemoteServer
 
 
 class PaymentsMixin(unittest.TestCase):
-    """``class ShopTest(PaymentsMixin, unittest.TestCase)`` has ``self.payments``, an :class:`Emulator`, in each test.
+    """``class ShopTest(PaymentsMixin, unittest.TestCase)``: each test has an :class:`Emulator`.
 
-    ``payments_options`` are arguments of :class:`Emulator`: ``clock``, ``seed``, ``settings``, ``fixtures``. All tests
-    share one server: that of ``PAYMENTS_EMULATOR_URL``, or one in a thread of this process. It works with
-    ``unittest.IsolatedAsyncioTestCase`` and Django's test cases as well. A ``setUp`` of your own calls
-    ``super().setUp()`` first.
+    It is ``self.payments``.
+
+    ``payments_options`` are arguments of :class:`Emulator`: ``clock``, ``seed``, ``settings``,
+    ``fixtures``. All tests share one server: that of ``PAYMENTS_EMULATOR_URL``, or one in a thread
+    of this process. It works with ``unittest.IsolatedAsyncioTestCase`` and Django's test cases as
+    well. A ``setUp`` of your own calls ``super().setUp()`` first.
     """
 
     payments: Emulator
@@ -42,7 +44,9 @@ class PaymentsMixin(unittest.TestCase):
         server = RemoteServer(url) if url else _local_server()
         if url:
             self.addCleanup(server.stop)
-        self.payments = Emulator(key=_key(self.id(), elsewhere=bool(url)), server=server, **self.payments_options)
+        self.payments = Emulator(
+            key=_key(self.id(), elsewhere=bool(url)), server=server, **self.payments_options
+        )
         self.addCleanup(self.payments.close)
 
     @contextmanager
@@ -72,7 +76,7 @@ class PaymentsMixin(unittest.TestCase):
 
 
 def _key(test: str, *, elsewhere: bool) -> str:
-    """Return the key of a test's world: the same in every run, so that ids are the same, except on a shared server."""
+    """Return a test's key for its world: constant, as ids are, except on a shared server."""
     run = uuid.uuid4().hex if elsewhere else ""
     return f"sk_test_{hashlib.sha256(f'{run}{test}'.encode()).hexdigest()[:24]}"
 

@@ -1,4 +1,4 @@
-"""The webhooks of a world as a merchant's receiver gets them: collected, verified, awaited, forwarded."""
+"""A world's webhooks as a merchant's receiver gets them: collected, verified, forwarded."""
 
 from __future__ import annotations
 
@@ -26,12 +26,14 @@ if TYPE_CHECKING:
 class Webhooks:
     """The webhook receiver of one world. Its endpoint is registered on first use, for all events.
 
-    Earlier events are not delivered, so use ``payments.webhooks`` before the events of interest. A delivery with a
-    wrong signature counts as not delivered. It is answered 401, unless deliveries are forwarded: to reject it is up to
-    the application.
+    Earlier events are not delivered, so use ``payments.webhooks`` before the events of interest. A
+    delivery with a wrong signature counts as not delivered. It is answered 401, unless deliveries
+    are forwarded: to reject it is up to the application.
     """
 
-    def __init__(self, api: Api, clock: WorldClock, events: Events, receiver: Receiver, name: str) -> None:
+    def __init__(
+        self, api: Api, clock: WorldClock, events: Events, receiver: Receiver, name: str
+    ) -> None:
         self._api = api
         self._clock = clock
         self._events = events
@@ -44,9 +46,10 @@ class Webhooks:
         self._seen: set[str] = set()
 
     def listen(self, /, *events: objects.EventSelector, **fields: Any) -> Webhooks:
-        """Replace the endpoint by one for some types of event or with other ``fields``; discard earlier deliveries.
+        """Replace the endpoint by one for these events or other ``fields``; drop past deliveries.
 
-        Such fields are ``security_profile`` (``HMAC_SHA256``, ``BASIC``, ``JWT``) and ``retry_policy``.
+        Such fields are ``security_profile`` (``HMAC_SHA256``, ``BASIC``, ``JWT``) and
+        ``retry_policy``.
         """
         if self._collector is not None:
             self._api.delete(f"/v1/webhooks/{self._endpoint['id']}/")
@@ -72,21 +75,21 @@ class Webhooks:
 
     @property
     def deliveries(self) -> list[Delivery]:
-        """All deliveries so far in order of arrival, including those with a wrong signature; more may be pending."""
+        """All deliveries so far in order of arrival, also wrongly signed ones; more may come."""
         collector = self._listening()
         with collector.changed:
             return list(collector.deliveries)
 
     @property
     def events(self) -> list[objects.Event]:
-        """The events delivered so far, each once, in order of arrival, after pending deliveries have ended."""
+        """Events delivered so far, each once, in order of arrival; pending deliveries end first."""
         self._settle()
         return list(self._genuine().values())
 
     def wait_for(
         self, type: objects.EventType, object: objects.Ref | None = None, timeout: float = 10
     ) -> objects.Event:
-        """Wait for the next event of a type, optionally about an object (object or id). Returns each event once.
+        """Wait for the next event of a type (about an object or id); return each event only once.
 
         ``timeout`` in real seconds. Raises ``AssertionError`` with the deliveries so far.
         """
@@ -95,14 +98,16 @@ class Webhooks:
         with collector.changed:
             found = collector.changed.wait_for(lambda: self._next(type, object), timeout)
         if not found:
-            raise AssertionError(f"no webhook {type} arrived within {timeout:g} s.\n{self.summary()}")
+            raise AssertionError(
+                f"no webhook {type} arrived within {timeout:g} s.\n{self.summary()}"
+            )
         self._seen.add(found["id"])
         return found
 
     def assert_delivered(
         self, type: objects.EventType, object: objects.Ref | None = None, times: int | None = None
     ) -> list[objects.Event]:
-        """Assert that events of a type, optionally about an object, were delivered, and return them.
+        """Assert that events of a type (about an object) were delivered, and return them.
 
         At least one, or exactly ``times``. Waits for pending deliveries; does not move the clock.
         """
@@ -110,12 +115,16 @@ class Webhooks:
         self._settle()
         found = self._matching(type, object)
         if not found if times is None else len(found) != times:
-            wanted = "was not delivered" if times is None else f"was delivered {len(found)} times, not {times}"
+            wanted = (
+                "was not delivered"
+                if times is None
+                else f"was delivered {len(found)} times, not {times}"
+            )
             raise AssertionError(f"{type} {wanted}.\n{self.summary()}")
         return found
 
     def refute_delivered(self, type: objects.EventType, object: objects.Ref | None = None) -> None:
-        """Assert that no event of a type, optionally about an object, was delivered. Waits for pending deliveries."""
+        """Assert that no event of a type (about an object) came. Waits for pending deliveries."""
         __tracebackhide__ = True
         self._settle()
         if found := self._matching(type, object):
@@ -130,12 +139,13 @@ class Webhooks:
     def forward_to(
         self, target: Any, path: str = "/webhooks", *, loop: asyncio.AbstractEventLoop | None = None
     ) -> Webhooks:
-        """Forward deliveries to a URL, or to an application or its test client at ``path``, and answer with its status.
+        """Forward deliveries to a URL, an application or its test client; respond with its status.
 
-        A WSGI application (Flask, Django) is called in a thread. An ASGI application runs on an event loop of its own,
-        with its lifespan, until the world ends; on ``loop``, if one is given, where the test runs the lifespan. The test
-        client of an ASGI application (FastAPI, Starlette) is called on its own loop until it is closed, with its base
-        URL, headers and cookies. An answer is waited for ten seconds.
+        A WSGI application (Flask, Django) is called in a thread. An ASGI application runs on an
+        event loop of its own, with its lifespan, until the world ends; on ``loop``, if one is
+        given, where the test runs the lifespan. The test client of an ASGI application (FastAPI,
+        Starlette) is called on its own loop until it is closed, with its base URL, headers and
+        cookies. An answer is waited for ten seconds.
         """
         self._listening()
         self.stop_forwarding()
@@ -143,7 +153,7 @@ class Webhooks:
         return self
 
     def stop_forwarding(self) -> None:
-        """Answer deliveries here again, after those under way; shut down an ASGI application they were forwarded to."""
+        """Respond to deliveries here again, after those under way; shut down an ASGI target."""
         forwarding, self._forwarding = self._forwarding, None
         if forwarding:
             forwarding.close()
@@ -152,9 +162,14 @@ class Webhooks:
         """Return deliveries, undelivered events and the next job, as text for error messages."""
         delivered = self._genuine()
         missing = [event for event in self._events if event["id"] not in delivered]
-        undelivered = world_parts.event_lines(missing, "that were not delivered to this receiver") if missing else ""
+        undelivered = (
+            world_parts.event_lines(missing, "that were not delivered to this receiver")
+            if missing
+            else ""
+        )
         hint = (
-            f"The endpoint has existed since {self._endpoint['created_at']}, for {', '.join(self._endpoint['events'])}."
+            f"The endpoint has existed since {self._endpoint['created_at']}, for"
+            f" {', '.join(self._endpoint['events'])}."
         )
         parts = [
             world_parts.received(self.deliveries),
@@ -200,7 +215,9 @@ class Webhooks:
         ]
 
     def _next(self, type: objects.EventType, object: objects.Ref | None) -> objects.Event | None:
-        return next((event for event in self._matching(type, object) if event["id"] not in self._seen), None)
+        return next(
+            (event for event in self._matching(type, object) if event["id"] not in self._seen), None
+        )
 
     def _reply(self, delivery: Delivery) -> DeliveryResult:
         forwarding = self._forwarding

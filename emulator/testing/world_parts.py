@@ -1,4 +1,4 @@
-"""The parts of a world as a test uses them: its clock, emails, events and ledger, and the report when a test fails.
+"""The parts of a world for a test: clock, emails, events, ledger, and the report of a failure.
 
 Instants are UTC, ``YYYY-MM-DDTHH:MM:SS.mmmZ``; events and emails are oldest first (B-91).
 """
@@ -26,7 +26,7 @@ LATEST = 40
 """The number of requests, and of events, in a report."""
 
 EXPLAINED = 5
-"""The number of failed requests, and of payments, the last ones, that are shown with their errors."""
+"""The number of the last failed requests, and payments, that the report shows with errors."""
 
 ANSWERED = 6
 """The objects, those of the last events, of which a report says how they stand."""
@@ -35,7 +35,7 @@ ANSWERED_KINDS = ("subscription", "invoice", "refund", "checkout_session", "paym
 """Their kinds; what others say is in the answers of these."""
 
 PAID = ("paid", "succeeded", "complete")
-"""The statuses of objects of which a report says nothing beside others: they are not why a test failed."""
+"""Statuses that a report leaves out beside others: they are not the cause of a failure."""
 
 ERROR_LENGTH = 200
 """Characters of an error that are shown."""
@@ -57,7 +57,11 @@ def report(api: Api, clock: WorldClock, deliveries: Sequence[Delivery]) -> str:
 
 
 def event_lines(events: Sequence[objects.Event], where: str = "so far") -> str:
-    return "\n".join([f"Events {where}:", *map(_event, events)]) if events else f"No event happened {where}."
+    return (
+        "\n".join([f"Events {where}:", *map(_event, events)])
+        if events
+        else f"No event happened {where}."
+    )
 
 
 def next_job(clock: WorldClock) -> str:
@@ -66,7 +70,10 @@ def next_job(clock: WorldClock) -> str:
         return "No job is planned."
     shown = clock.show()
     more = f" and {shown['pending'] - 1} more" if shown["pending"] > 1 else ""
-    return f"It is {shown['now']}; next job, at {job['due_at']}: {job['kind']} {job['object'] or ''}{more}."
+    return (
+        f"It is {shown['now']}; next job, at {job['due_at']}: {job['kind']}"
+        f" {job['object'] or ''}{more}."
+    )
 
 
 def received(deliveries: Iterable[Delivery]) -> str:
@@ -75,7 +82,9 @@ def received(deliveries: Iterable[Delivery]) -> str:
 
 
 def _event(event: objects.Event, mark: str = " ") -> str:
-    return f"  {event['created_at']}  {mark} {event['type']}  {event['data']['object'].get('id', '')}"
+    return (
+        f"  {event['created_at']}  {mark} {event['type']}  {event['data']['object'].get('id', '')}"
+    )
 
 
 def _delivery(delivery: Delivery) -> str:
@@ -88,8 +97,12 @@ def _delivery(delivery: Delivery) -> str:
 
 
 def _answers(api: Api, events: Sequence[objects.Event]) -> str:
-    """Return how the objects of the last events stand, in a sentence each, the last one first; paid ones if all are."""
-    about = [event["data"]["object"] for event in events if event["data"]["object"]["object"] in ANSWERED_KINDS]
+    """Return the standing of the last events' objects in sentences, last first; paid if all are."""
+    about = [
+        event["data"]["object"]
+        for event in events
+        if event["data"]["object"]["object"] in ANSWERED_KINDS
+    ]
     newest = {each["id"]: each for each in about}
     ids = list(dict.fromkeys(each["id"] for each in reversed(about)))
     unpaid = [id for id in ids if newest[id].get("status") not in PAID]
@@ -110,16 +123,22 @@ def _timeline(api: Api, requests: Sequence[JSON], events: Sequence[objects.Event
         return "No requests and no events."
     failed = [request for request in requests if request["status"] >= 400][-EXPLAINED:]
     # That a buyer's payment is declined is no error of the request.
-    failed += [request for request in requests if request["path"].endswith("/pay") and request["status"] < 400][
-        -EXPLAINED:
-    ]
+    failed += [
+        request
+        for request in requests
+        if request["path"].endswith("/pay") and request["status"] < 400
+    ][-EXPLAINED:]
     known = {request["id"] for request in requests}
     others = {event["id"]: event for event in events if event["request"] not in known}
     rows: list[tuple[str, str]] = []
     for request in requests:
         rows.append((request["created_at"], _request(api, request, request in failed, events)))
         # What a trigger or an advance caused comes after it, also where the clock stood still.
-        ids = api.get(f"/_emulator/requests/{request['id']}")["event_ids"] if request["events_count"] else []
+        ids = (
+            api.get(f"/_emulator/requests/{request['id']}")["event_ids"]
+            if request["events_count"]
+            else []
+        )
         own = [others.pop(id) for id in ids if id in others]
         rows += [(event["created_at"], _event(event, "·")) for event in own]
     rows += [(event["created_at"], _event(event, "·")) for event in others.values()]
@@ -129,7 +148,9 @@ def _timeline(api: Api, requests: Sequence[JSON], events: Sequence[objects.Event
 
 
 def _request(api: Api, request: JSON, in_full: bool, events: Iterable[objects.Event]) -> str:
-    line = f"  {request['created_at']}  {request['method']} {request['path']} -> {request['status']}"
+    line = (
+        f"  {request['created_at']}  {request['method']} {request['path']} -> {request['status']}"
+    )
     caused = [_event(event, "└") for event in events if event["request"] == request["id"]]
     return "\n".join([f"{line}{_error(api, request)}" if in_full else line, *caused])
 
@@ -138,7 +159,11 @@ def _error(api: Api, request: JSON) -> str:
     body = api.get(f"/_emulator/requests/{request['id']}").get("response_body")
     error = (body.get("last_error") or body.get("error") or body) if isinstance(body, dict) else {}
     declined = "" if request["status"] >= 400 else " declined,"
-    return f"{declined} {error['code']}: {error.get('message', '')}"[:ERROR_LENGTH] if "code" in error else ""
+    return (
+        f"{declined} {error['code']}: {error.get('message', '')}"[:ERROR_LENGTH]
+        if "code" in error
+        else ""
+    )
 
 
 # -- the clock, controlled by the test
@@ -148,7 +173,7 @@ CLOCK_PATH = "/_emulator/clock"
 
 
 class WorldClock:
-    """Shows and moves the clock. Jobs that become due on the way are run; webhooks and emails are sent."""
+    """Shows and moves the clock. Due jobs run on the way; webhooks and emails are sent."""
 
     def __init__(self, api: Api) -> None:
         self._api = api
@@ -164,7 +189,7 @@ class WorldClock:
         return dt.datetime.fromisoformat(self.now)
 
     def show(self) -> objects.Clock:
-        """Return ``now``, ``mode``, ``rate``, ``next_due_at`` and the number of ``pending`` jobs."""
+        """Return ``now``, ``mode``, ``rate``, ``next_due_at`` and the count of ``pending`` jobs."""
         return self._api.get(CLOCK_PATH)
 
     def advance(
@@ -175,10 +200,13 @@ class WorldClock:
         until: str | None = None,
         until_event: objects.EventType | None = None,
     ) -> objects.ClockAdvance:
-        """Move the clock ``by`` a duration (``31d``, ``P1M``), ``to`` an instant or a day, ``until="next"`` or ``until_event``.
+        """Move the clock by a duration, to an instant or day, or until a job or an event.
 
-        Returns when all jobs that became due have run and all deliveries have ended, with counts of what happened.
-        Raises ``AssertionError`` if a job failed.
+        ``by``: ``31d``, ``P1M``; ``to``: an instant or a day; ``until="next"``: the next job;
+        ``until_event``: an event type.
+
+        Returns when all jobs that became due have run and all deliveries have ended, with counts of
+        what happened. Raises ``AssertionError`` if a job failed.
         """
         body = {"by": _duration(by), "to": _instant(to), "until": until, "until_event": until_event}
         return self._advance({name: value for name, value in body.items() if value is not None})
@@ -192,7 +220,7 @@ class WorldClock:
         return self._api.post(f"{CLOCK_PATH}/run", {"rate": rate})
 
     def schedule(self, until: str | None = None) -> list[objects.ScheduledJob]:
-        """Return the planned jobs in order of time; ``until`` (instant or duration) runs a copy of the world up to there."""
+        """Return planned jobs by time; ``until`` (instant, duration) runs a copy of the world."""
         # The list is in order of time already.
         return list(self._api.newest("/_emulator/schedule", until=until))
 
@@ -201,13 +229,15 @@ class WorldClock:
         return jobs[0] if jobs else None
 
     def settle(self) -> objects.ClockAdvance:
-        """Wait until every webhook and email has its outcome, and what is due is done; a frozen clock does not move."""
+        """Wait for the outcomes of webhooks, emails and due work; do not move a frozen clock."""
         return self._advance({"by": "0s"})
 
     def _advance(self, body: JSON) -> objects.ClockAdvance:
         done: objects.ClockAdvance = self._api.post(f"{CLOCK_PATH}/advance", body)
         if done["failures"]:
-            raise AssertionError(f"jobs of the emulator failed before {done['now']}: {done['failures']}")
+            raise AssertionError(
+                f"jobs of the emulator failed before {done['now']}: {done['failures']}"
+            )
         return done
 
 
@@ -243,8 +273,10 @@ class Events:
     def __getitem__(self, index: int) -> objects.Event:
         return self.of()[index]
 
-    def of(self, type: objects.EventType | None = None, object: objects.Ref | None = None) -> list[objects.Event]:
-        """Return all events so far, or those of a type, or about an object (object or id); oldest first."""
+    def of(
+        self, type: objects.EventType | None = None, object: objects.Ref | None = None
+    ) -> list[objects.Event]:
+        """Return events so far: all, of a type, or about an object (object or id); oldest first."""
         return self._api.oldest(EVENTS_PATH, type=type, object=identity(object))
 
     @property
@@ -253,17 +285,24 @@ class Events:
         return [event["type"] for event in self.of()]
 
     def last(self, type: objects.EventType, object: objects.Ref | None = None) -> objects.Event:
-        """Return the newest event of a type so far, optionally about an object. Raises ``AssertionError`` as ``wait_for``."""
+        """Return the newest event of a type, optionally about an object.
+
+        Raises ``AssertionError`` as ``wait_for`` if there is none so far.
+        """
         __tracebackhide__ = True
         return self.wait_for(type, object, timeout=0)
 
-    def wait_for(self, type: objects.EventType, object: objects.Ref | None = None, timeout: int = 10) -> objects.Event:
-        """Wait for an event of a type and return the newest; ``timeout`` in real seconds, at most 30.
+    def wait_for(
+        self, type: objects.EventType, object: objects.Ref | None = None, timeout: int = 10
+    ) -> objects.Event:
+        """Wait for an event of a type; return the newest. ``timeout``: real seconds, at most 30.
 
         Raises ``AssertionError`` with the events so far.
         """
         __tracebackhide__ = True
-        found = self._api.get(EVENTS_PATH, type=type, object=identity(object), wait=timeout, page_size=1)["data"]
+        found = self._api.get(
+            EVENTS_PATH, type=type, object=identity(object), wait=timeout, page_size=1
+        )["data"]
         if not found:
             within = f" within {timeout} s" if timeout else ""
             raise AssertionError(f"{type} did not happen{within}.\n{self.summary()}")
@@ -271,7 +310,7 @@ class Events:
 
     @contextmanager
     def expect(self, *types: objects.EventType) -> Iterator[None]:
-        """Assert that a block causes exactly these events, in any order, including those of pending deliveries."""
+        """Assert that a block and its pending deliveries cause just these events in any order."""
         __tracebackhide__ = True
         last = next(self._api.newest(EVENTS_PATH), {"id": None})["id"]
         yield
@@ -322,7 +361,7 @@ class Emails:
         return int(self._api.get(EMAILS_PATH, page_size=1)["pagination"]["count"])
 
     def to(self, address: str, kind: objects.EmailKind | None = None) -> list[objects.Email]:
-        """Return the emails to an address, optionally of one kind (``invoice``, ``receipt``, ``renewal_failed`` …)."""
+        """Return the emails to an address, optionally of a kind (``invoice``, ``receipt`` …)."""
         return self._api.oldest(EMAILS_PATH, to=address, kind=kind)
 
     def of(self, kind: objects.EmailKind | None = None) -> list[objects.Email]:
@@ -332,7 +371,7 @@ class Emails:
     def wait_for(
         self, kind: objects.EmailKind | None = None, to: str | None = None, timeout: int = 10
     ) -> objects.Email:
-        """Wait for an email of a kind, or to an address, and return the newest; ``timeout`` in real seconds.
+        """Wait for an email (a kind, an address) and return the newest; ``timeout``: real seconds.
 
         Raises ``AssertionError`` with the emails so far.
         """
@@ -353,7 +392,10 @@ class Emails:
 
     def summary(self) -> str:
         """Return the emails so far, as text for error messages."""
-        lines = [f"  {mail['created_at']}  {mail['kind']} to {mail['to']}: {mail['subject']}" for mail in self]
+        lines = [
+            f"  {mail['created_at']}  {mail['kind']} to {mail['to']}: {mail['subject']}"
+            for mail in self
+        ]
         return "\n".join(["Emails so far:", *lines]) if lines else "No email was sent."
 
 
@@ -371,14 +413,16 @@ class Ledger:
 
     @property
     def totals(self) -> dict[str, dict[str, int]]:
-        """The balance of each account, by currency: ``{"XAF": {"buyers": -5000, "merchant": 4855, …}}``."""
+        """Accounts' balances by currency: ``{"XAF": {"buyers": -5000, "merchant": 4855, …}}``."""
         sums: dict[str, dict[str, int]] = {}
         for each in self._read()["totals"]:
             sums.setdefault(each["currency"], {})[each["account"]] = each["amount"]
         return sums
 
-    def entries(self, object: str | None = None, currency: str | None = None) -> list[objects.LedgerEntry]:
-        """Return the entries, oldest first: of one object (its id), in one currency, or all that the journal has."""
+    def entries(
+        self, object: str | None = None, currency: str | None = None
+    ) -> list[objects.LedgerEntry]:
+        """Return the journal's entries, oldest first, by object (its id) or currency, or all."""
         return self._api.oldest(LEDGER_PATH, object=object, currency=currency)
 
     @property
@@ -387,7 +431,7 @@ class Ledger:
         return bool(self._read()["balanced"])
 
     def assert_balanced(self) -> None:
-        """Raise ``AssertionError`` with the requests and jobs after which something did not add up."""
+        """Raise ``AssertionError`` with the requests and jobs that left wrong sums."""
         __tracebackhide__ = True
         found = self._read()
         if not found["balanced"]:

@@ -21,7 +21,7 @@ from emulator.web.context import context_of
 
 @lru_cache(maxsize=32)
 def _text(name: str, form: str, base_url: str, marks: Marks | None) -> str:
-    """Return a served document. Its ``servers`` have the whole address: a document that was saved to a file has no base."""
+    """Return a served document. ``servers`` has the full address: saved documents have no base."""
     # Loaded on first use: most servers are never asked for their document.
     import json
 
@@ -51,18 +51,24 @@ DOCUMENTS = {
 
 async def _not_found(request: Request, error: Exception) -> Response:
     path = request.scope["path"][:200]
-    return api_error(request, ApiError("NOT_FOUND", message=f"There is nothing at {path}; the service is below /v1/."))
+    return api_error(
+        request,
+        ApiError("NOT_FOUND", message=f"There is nothing at {path}; the service is below /v1/."),
+    )
 
 
 async def _method_not_allowed(request: Request, error: Exception) -> Response:
     allow = getattr(error, "headers", {})["Allow"]
     return api_error(
-        request, ApiError("METHOD_NOT_ALLOWED", headers={"Allow": allow}, method=request.method, allow=allow)
+        request,
+        ApiError(
+            "METHOD_NOT_ALLOWED", headers={"Allow": allow}, method=request.method, allow=allow
+        ),
     )
 
 
 def site(engine: Engine, profile: Profile | None = None) -> ASGIApp:
-    """Return the application for all other paths; its documents and pages say what a ``profile`` has confirmed."""
+    """Return the application for all other paths; its pages tell what a ``profile`` confirmed."""
     marks = Marks.of(profile) if profile else None
 
     async def document(request: Request) -> Response:

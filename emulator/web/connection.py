@@ -1,4 +1,4 @@
-"""The HTTP protocol of a connection: uvicorn's, with bounds on what is read and errors in the service's own form."""
+"""A connection's HTTP protocol: uvicorn's, with bounds on reading and the service's own errors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from emulator.web.root_app import RootApp
 
 
 class CoalescingTransport:
-    """A transport that collects what is written and sends all of it in the next iteration of the event loop."""
+    """A transport that collects writes and sends all in the next iteration of the event loop."""
 
     def __init__(self, transport: Any) -> None:
         self._transport = transport
@@ -53,11 +53,12 @@ class CoalescingTransport:
 
 
 class PlainParser:
-    """The parser of httptools, except that no request is upgraded: a server may ignore ``Upgrade`` (RFC 9110, 7.8).
+    """The parser of httptools, without upgrades: a server may ignore ``Upgrade`` (RFC 9110, 7.8).
 
-    Java's ``HttpClient`` and ``curl --http2`` ask for HTTP/2 with the first request of a connection. httptools takes
-    what follows such a head for the other protocol. ``plain_head`` returns that head without ``Upgrade``, which is read
-    in its place; empty bytes for a request that asks for a tunnel by ``CONNECT``.
+    Java's ``HttpClient`` and ``curl --http2`` ask for HTTP/2 with the first request of a
+    connection. httptools takes what follows such a head for the other protocol. ``plain_head``
+    returns that head without ``Upgrade``, which is read in its place; empty bytes for a request
+    that asks for a tunnel by ``CONNECT``.
     """
 
     def __init__(self, parser: Any, plain_head: Callable[[], bytes]) -> None:
@@ -93,7 +94,7 @@ SLICE = 4 * 1024
 """Bytes that are parsed at a time, so that no bound is exceeded by more."""
 
 FRAMING_PER_BYTE = 8
-"""Bytes of framing that each byte of a body may bring: one that is sent in chunks of a single byte has five."""
+"""Bytes of framing per byte of a body: a body sent in one-byte chunks has five."""
 
 logger = logging.getLogger("emulator.connection")
 # What clients do wrong is answered, not logged.
@@ -104,18 +105,20 @@ OTHER_PROTOCOLS = {
     b"\x16\x03": "TLS; use http:// in its URL",
     b"PRI * HTTP/2.0": "HTTP/2 by prior knowledge; have it begin with HTTP/1.1",
 }
-"""The first bytes of connections that are no HTTP/1.1, and the line of the log about each: the client cannot read one."""
+"""First bytes of connections that are not HTTP/1.1, with the line of the log for them."""
 
 
 class Refused(Exception):
-    """A request exceeds one of its limits or lacks what each has; raised through the parser, which stops."""
+    """A request exceeds a limit or lacks a mandatory part; raised to stop the parser."""
 
 
-STATUS_LINES = {each: f"HTTP/1.1 {each} {responses.get(each, '')}\r\n".encode() for each in range(100, 600)}
+STATUS_LINES = {
+    each: f"HTTP/1.1 {each} {responses.get(each, '')}\r\n".encode() for each in range(100, 600)
+}
 
 
 class StreamingConnection:
-    """A connection as its requests control it. ``is_ended`` once the client has closed its side and only reads."""
+    """A connection as requests control it. ``is_ended``: the client has ended its side."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self.abort: Callable[[], None] = transport.abort
@@ -128,14 +131,21 @@ class StreamingConnection:
         """Return whether ``send`` is of a cycle of uvicorn that would write at once."""
         cycle = getattr(send, "__self__", None)
         return type(cycle) is RequestResponseCycle and not (
-            cycle.disconnected or cycle.default_headers or cycle.flow.write_paused or cycle.waiting_for_100_continue
+            cycle.disconnected
+            or cycle.default_headers
+            or cycle.flow.write_paused
+            or cycle.waiting_for_100_continue
         )
 
     def send_whole(self, send: Any, response: Response, request_id: str) -> None:
         """Write a response as uvicorn does, but its head with its body."""
         cycle, status, body = send.__self__, response.status, response.body
         cycle.response_started = cycle.response_complete = True
-        head = STATUS_LINES[status] if cycle.keep_alive else STATUS_LINES[status] + b"connection: close\r\n"
+        head = (
+            STATUS_LINES[status]
+            if cycle.keep_alive
+            else STATUS_LINES[status] + b"connection: close\r\n"
+        )
         if body:
             head += b"content-length: %d\r\ncontent-type: %b\r\n" % (len(body), response.media_type)
         elif status != HTTPStatus.NO_CONTENT:
@@ -163,16 +173,18 @@ class StreamingConnection:
 
 
 class Connection(HttpToolsProtocol):
-    """The protocol of one connection. The methods that it overrides are listed in a test of uvicorn's versions.
+    """One connection's protocol. A test of uvicorn's versions lists the overridden methods.
 
-    ``_head_bytes`` and ``_framing_bytes`` count the request that is being read: its head, and what follows the head
-    without being part of the body. ``_deadline`` runs while a request has begun to arrive and is not complete. With
-    ``_ends`` nothing more is read, and ``_last_answer`` is sent after those to the requests that were read.
-    ``_previous`` is the request before the newest one. ``_read_again`` is the head of a request that asked for another
-    protocol, without ``Upgrade``.
+    ``_head_bytes`` and ``_framing_bytes`` count the request that is being read: its head, and what
+    follows the head without being part of the body. ``_deadline`` runs while a request has begun to
+    arrive and is not complete. With ``_ends`` nothing more is read, and ``_last_answer`` is sent
+    after those to the requests that were read. ``_previous`` is the request before the newest one.
+    ``_read_again`` is the head of a request that asked for another protocol, without ``Upgrade``.
     """
 
-    def __init__(self, *args: Any, root_app: RootApp, connections_allowed: int, **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, root_app: RootApp, connections_allowed: int, **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
         self.logger = logger
         self._root_app = root_app
@@ -190,7 +202,8 @@ class Connection(HttpToolsProtocol):
         self.parser = cast("Any", PlainParser(self.parser, lambda: self._read_again))
 
     def connection_made(self, transport: Any) -> None:
-        super().connection_made(CoalescingTransport(transport))  # type: ignore[arg-type]  # it does all that is used of one
+        # it does all that is used of one
+        super().connection_made(CoalescingTransport(transport))  # type: ignore[arg-type]
         self._controlled = StreamingConnection(self.transport)
         most = min(self._connections_allowed, limits.CONNECTIONS.most)
         if len(self.connections) > most:
@@ -203,7 +216,11 @@ class Connection(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        slices = [data] if len(data) <= SLICE else [data[at : at + SLICE] for at in range(0, len(data), SLICE)]
+        slices = (
+            [data]
+            if len(data) <= SLICE
+            else [data[at : at + SLICE] for at in range(0, len(data), SLICE)]
+        )
         for each in slices:
             if self._ends or self.transport.is_closing():
                 return
@@ -223,14 +240,20 @@ class Connection(HttpToolsProtocol):
             self._framing_bytes += len(data)
         super().data_received(data)
         if self._head_bytes > limits.HEAD.most:
-            self.send_400_response(f"The head of the request is larger than {limits.HEAD.most} bytes.")
+            self.send_400_response(
+                f"The head of the request is larger than {limits.HEAD.most} bytes."
+            )
         elif self._framing_bytes > limits.FRAMING.most:
-            self.send_400_response(f"Trailers and chunk extensions have more than {limits.FRAMING.most} bytes.")
+            self.send_400_response(
+                f"Trailers and chunk extensions have more than {limits.FRAMING.most} bytes."
+            )
 
     def _notice_other_protocol(self, data: bytes) -> None:
         for beginning, said in OTHER_PROTOCOLS.items():
             if data.startswith(beginning):
-                logging.getLogger("emulator").warning("This port speaks plain HTTP/1.1, and a client began %s.", said)
+                logging.getLogger("emulator").warning(
+                    "This port speaks plain HTTP/1.1, and a client began %s.", said
+                )
 
     def on_message_begin(self) -> None:
         self._unread_bytes = 0
@@ -243,7 +266,10 @@ class Connection(HttpToolsProtocol):
         if len(self.headers) > limits.HEADERS.most:
             self._problem = f"The request has more than {limits.HEADERS.most} headers."
             raise Refused
-        if self.parser.get_http_version() == "1.1" and sum(name == b"host" for name, _ in self.headers) != 1:
+        if (
+            self.parser.get_http_version() == "1.1"
+            and sum(name == b"host" for name, _ in self.headers) != 1
+        ):
             self._problem = "A request of HTTP/1.1 must have one Host header."
             raise Refused
         if self.parser.should_upgrade() and any(name == b"upgrade" for name, _ in self.headers):
@@ -251,7 +277,8 @@ class Connection(HttpToolsProtocol):
             return
         self._previous = self.cycle
         super().on_headers_complete()
-        # The request has this list. Trailers follow the body, mean nothing here and go into another one.
+        # The request has this list. Trailers follow the body, mean nothing here and go into another
+        # one.
         self.headers = []
         self._reading_head = False
         self._head_bytes = 0
@@ -272,7 +299,11 @@ class Connection(HttpToolsProtocol):
                 self.transport.close()
 
     def _head_without_upgrade(self) -> bytes:
-        start = b"%s %s HTTP/%s" % (self.parser.get_method(), self.url, self.parser.get_http_version().encode())
+        start = b"%s %s HTTP/%s" % (
+            self.parser.get_method(),
+            self.url,
+            self.parser.get_http_version().encode(),
+        )
         rest = (name + b": " + value for name, value in self.headers if name != b"upgrade")
         return b"\r\n".join([start, *rest, b"\r\n"])
 
@@ -290,28 +321,32 @@ class Connection(HttpToolsProtocol):
             self.transport.write(self._last_answer)
             self.transport.close()
 
-    def eof_received(self) -> bool:  # type: ignore[override]  # asyncio's protocols may answer; uvicorn's does not
-        """Keep the connection of a client that ends its side, as ``nc`` does: what it asked for is answered first.
+    # asyncio's protocols may answer; uvicorn's does not
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """Keep the connection of a client that ended its side (``nc``) until responses are sent.
 
         A stream has no end of its own, so it ends with the client's side.
         """
         self._controlled.is_ended = True
         self._drop_incomplete()
-        waiting = self.cycle is not None and not self.cycle.more_body and not self.cycle.response_complete
+        waiting = (
+            self.cycle is not None and not self.cycle.more_body and not self.cycle.response_complete
+        )
         waiting = waiting and not self._controlled.is_streaming
         if waiting:
             self.cycle.keep_alive = self.cycle.keep_alive and bool(self._last_answer)
         else:
-            # Without this asyncio closes the transport beneath ours, which has not yet sent what waits in it.
+            # Without this asyncio closes the transport beneath ours, which has not yet sent what
+            # waits in it.
             self.transport.close()
         return waiting
 
     def send_400_response(self, msg: str) -> None:
-        """Answer bytes that are no acceptable HTTP request, in the form of all errors, and close the connection."""
+        """Respond with an error to bytes that are no HTTP request, and close the connection."""
         self._end(400, self._problem or msg)
 
     def _end(self, status: int, message: str) -> None:
-        """Answer the request that is being read, after those before it, and close the connection."""
+        """Respond to the request being read, after earlier ones, and close the connection."""
         if self._ends or self.transport.is_closing():
             return
         self._ends = True
@@ -333,7 +368,7 @@ class Connection(HttpToolsProtocol):
         self.transport.close()
 
     def _drop_incomplete(self) -> None:
-        """Forget the request whose body is being read, if earlier ones are not answered yet: it was never begun."""
+        """Forget the request being read if earlier ones lack responses: it was never begun."""
         if not self._reading_head and self.pipeline:
             self.pipeline.popleft()
             self.cycle = self._previous
@@ -341,7 +376,9 @@ class Connection(HttpToolsProtocol):
 
     def _set_deadline(self) -> None:
         limit = limits.HEAD_SECONDS if self._reading_head else limits.BODY_SECONDS
-        self._deadline = self.loop.call_later(limit.most, self._too_late, self._reading_head, limit.most)
+        self._deadline = self.loop.call_later(
+            limit.most, self._too_late, self._reading_head, limit.most
+        )
 
     def _unset_deadline(self) -> None:
         if self._deadline is not None:
@@ -351,12 +388,17 @@ class Connection(HttpToolsProtocol):
     def _too_late(self, of_head: bool, seconds: int) -> None:
         self._deadline = None
         if self.flow.read_paused:
-            # It is the server that does not read, because earlier requests or the application are not done yet.
+            # It is the server that does not read, because earlier requests or the application are
+            # not done yet.
             self._set_deadline()
         elif self._reading_head and not self._head_bytes:
             self.transport.close()
         else:
-            self._end(408, f"The {'head' if of_head else 'body'} of the request took longer than {seconds} seconds.")
+            self._end(
+                408,
+                f"The {'head' if of_head else 'body'} of the request took longer than {seconds}"
+                " seconds.",
+            )
 
 
 def protocol_for(root_app: RootApp, connections_allowed: int) -> type[Connection]:

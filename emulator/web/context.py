@@ -1,4 +1,4 @@
-"""The context of a request: what the layers learn about it and hand on to each other, and the responses they send."""
+"""A request's context: the facts that layers learn and hand on, and the responses they send."""
 
 from __future__ import annotations
 
@@ -49,7 +49,9 @@ async def send_response(response: Response, send: Send) -> None:
     elif response.status == 204:
         headers.clear()  # without a body there is no length (RFC 9110)
     if response.headers:
-        headers += [(name.lower().encode(), value.encode()) for name, value in response.headers.items()]
+        headers += [
+            (name.lower().encode(), value.encode()) for name, value in response.headers.items()
+        ]
     await send({"type": "http.response.start", "status": response.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 
@@ -86,7 +88,9 @@ SCOPE_KEY = "emulator.context"
 CONNECTION_KEY = "emulator.connection"
 """Key of the ASGI scope under which the request's connection stands, where there is one."""
 
-MALFORMED: Mapping[str, Any] = MappingProxyType({"headers": [], "method": "", "path": "", "query_string": b""})
+MALFORMED: Mapping[str, Any] = MappingProxyType(
+    {"headers": [], "method": "", "path": "", "query_string": b""}
+)
 """The scope of bytes that are no HTTP request."""
 
 
@@ -97,13 +101,13 @@ class ClientConnection(Protocol):
         """Cut the connection."""
 
     def takes_whole(self, send: Send) -> bool:
-        """Return whether :meth:`send_whole` can do now what ``send`` does, which the server gave for a request."""
+        """Return whether :meth:`send_whole` can stand in for the server's ``send`` now."""
 
     def send_whole(self, send: Send, response: Response, request_id: str) -> None:
         """Send a response without headers of its own, in one write."""
 
     def begin_stream(self) -> None:
-        """From now on, close it once the client has closed its side, which a client that waits for an answer may do."""
+        """From now on, close if the client closes its side, which a waiting client may do."""
 
     def end_stream(self) -> None:
         """End the stream; other requests may follow."""
@@ -112,14 +116,16 @@ class ClientConnection(Protocol):
 class RequestContext:
     """One request on its way through the stack.
 
-    ``headers`` are the request's by lower-case name, the first of each name; ``raw_headers`` are all of them. The
-    router sets ``operation_id`` (``""`` until then), ``path_params`` and, for a HEAD, ``method``. Authentication sets
-    ``runtime``, that of the world the request is for, and ``checkpoint``, the place in the world's history where the
-    request began; layers that need a world get the runtime as an argument. ``raw`` is the body, as far as it was read.
-    ``find_runtime`` finds that of the request's key, for the id and the shape of errors before authentication (B-01, B-10).
-    ``settings`` are the App's for a request to the service; None for any other, which no setting concerns.
-    ``hold_ms`` is how long an injected fault holds the request once its Idempotency-Key is taken, in milliseconds.
-    ``connection`` is the one that it came on; None in a client's own process.
+    ``headers`` are the request's by lower-case name, the first of each name; ``raw_headers`` are
+    all of them. The router sets ``operation_id`` (``""`` until then), ``path_params`` and, for a
+    HEAD, ``method``. Authentication sets ``runtime``, that of the world the request is for, and
+    ``checkpoint``, the place in the world's history where the request began; layers that need a
+    world get the runtime as an argument. ``raw`` is the body, as far as it was read.
+    ``find_runtime`` finds that of the request's key, for the id and the shape of errors before
+    authentication (B-01, B-10). ``settings`` are the App's for a request to the service; None for
+    any other, which no setting concerns. ``hold_ms`` is how long an injected fault holds the
+    request once its Idempotency-Key is taken, in milliseconds. ``connection`` is the one that it
+    came on; None in a client's own process.
     """
 
     operation_id = ""
@@ -132,8 +138,11 @@ class RequestContext:
     hold_ms = 0
     _request_id: str | None = None
 
-    def __init__(self, base_url: str, new_id: Callable[[], str], scope: Mapping[str, Any] = MALFORMED) -> None:
-        # Parts of the scope and not the scope itself: it holds the context, and only the collector ends a cycle.
+    def __init__(
+        self, base_url: str, new_id: Callable[[], str], scope: Mapping[str, Any] = MALFORMED
+    ) -> None:
+        # Parts of the scope and not the scope itself: it holds the context, and only the collector
+        # ends a cycle.
         self.method: str = scope["method"]
         self.path: str = scope["path"]
         self.query_string: bytes = scope["query_string"]
@@ -164,7 +173,9 @@ class RequestContext:
     def authorization(self) -> str | None:
         """Return the ``Authorization`` header. Two are ambiguous and rejected with 401 (B-03)."""
         if self.repeats_a_header and len(self.header_values(b"authorization")) > 1:
-            raise ApiError("AUTHENTICATION_FAILED", message="There is more than one Authorization header.")
+            raise ApiError(
+                "AUTHENTICATION_FAILED", message="There is more than one Authorization header."
+            )
         return self.header(b"authorization")
 
     def require_single(self, *names: str) -> None:
@@ -178,20 +189,24 @@ class RequestContext:
         """Return the body of an error, in the shape the App has set (B-10)."""
         runtime = self.runtime or (self.find_runtime and self.find_runtime(self))
         shape = settings(runtime.world).error_shape if runtime else "documented"
-        return body_of(error, request_id=self.request_id, docs_url=f"{self.base_url}/docs", shape=shape)
+        return body_of(
+            error, request_id=self.request_id, docs_url=f"{self.base_url}/docs", shape=shape
+        )
 
     def error_response(self, error: ApiError) -> Response:
         retry = {} if error.retry_after is None else {"Retry-After": str(error.retry_after)}
         return Response(error.status, self.body_of(error), {**error.headers, **retry})
 
     def client_address(self, world: World) -> IpAddress:
-        """Return the client's address, by what the world's App believes of ``X-Forwarded-For`` (B-70)."""
+        """Return the client's address, by the App's trust in ``X-Forwarded-For`` (B-70)."""
         peer = self._client and self._client[0]
-        return resolve(peer, self.header_values(b"x-forwarded-for"), settings(world).trusted_proxies)
+        return resolve(
+            peer, self.header_values(b"x-forwarded-for"), settings(world).trusted_proxies
+        )
 
     @property
     def request_id(self) -> str:
-        """The ``req_`` id: drawn from the world if there is one, so that worlds do not affect each other (B-01)."""
+        """The ``req_`` id, drawn from the world, if any, so that worlds stay independent (B-01)."""
         if self._request_id is None:
             if self.runtime is not None:
                 self._request_id = self.runtime.request_id()
@@ -215,7 +230,7 @@ def context_of(scope: Mapping[str, Any]) -> RequestContext:
 
 
 DRAIN_SECONDS = 0.2
-"""Seconds (real time) a client has to read the rest once a stream has ended; then its connection is cut."""
+"""Seconds (real time) for the client to read an ended stream before the connection is cut."""
 
 
 PIECE = 16 * KIB
@@ -223,10 +238,10 @@ PIECE = 16 * KIB
 
 
 class Stream(NamedTuple):
-    """The parts of a stream. The first is made before the response starts; ``ended`` is set when no more will come.
+    """A stream's parts, the first made before the response starts; ``ended``: no more come.
 
-    Streams that share ``pauses`` send one piece after the other, however many have much to send; between any two pieces
-    other tasks run.
+    Streams that share ``pauses`` send one piece after the other, however many have much to send;
+    between any two pieces other tasks run.
     """
 
     parts: Callable[[], AsyncGenerator[bytes, None]]
@@ -235,8 +250,10 @@ class Stream(NamedTuple):
     pauses: asyncio.Lock
 
 
-async def send_stream(stream: Stream, connection: ClientConnection | None, receive: Receive, send: Send) -> None:
-    """Send the stream until it ends or the client disconnects. A client that does not read holds nothing up."""
+async def send_stream(
+    stream: Stream, connection: ClientConnection | None, receive: Receive, send: Send
+) -> None:
+    """Send the stream until it ends or the client disconnects; slow readers hold nothing up."""
     if connection is not None:
         connection.begin_stream()
     sending = asyncio.create_task(_send(stream, send))
@@ -266,7 +283,13 @@ async def _send(stream: Stream, send: Send) -> bool:
             await send({"type": "http.response.body", "body": part, "more_body": True})
             async for part in parts:
                 for at in range(0, len(part), PIECE):
-                    await send({"type": "http.response.body", "body": part[at : at + PIECE], "more_body": True})
+                    await send(
+                        {
+                            "type": "http.response.body",
+                            "body": part[at : at + PIECE],
+                            "more_body": True,
+                        }
+                    )
                     async with stream.pauses:
                         await asyncio.sleep(0)
         except StorageError:

@@ -18,7 +18,14 @@ from emulator.core.errors import CODES, ERRORS, ApiError, invalid_field
 from emulator.core.limits import BODY
 from emulator.core.world import World
 from emulator.engine.runtime import Runtime
-from emulator.resources.faults import REQUEST, Fault, FaultEffect, FaultMatch, mentions_customer, pick_fault
+from emulator.resources.faults import (
+    REQUEST,
+    Fault,
+    FaultEffect,
+    FaultMatch,
+    mentions_customer,
+    pick_fault,
+)
 from emulator.web import validation
 from emulator.web.context import RequestContext, Response, disconnected, send_response
 from emulator.web.operation import fields
@@ -43,7 +50,7 @@ def asked_for(context: RequestContext) -> ApiError | None:
 
 
 def forced(code: str, context: RequestContext) -> ApiError:
-    """Return any error of the model, with the message of the table: it is about no field and no record."""
+    """Return any error of the model with the table's message, about no field and no record."""
     row = ERRORS[code]
     return ApiError(
         code,
@@ -75,7 +82,9 @@ class FaultInjection:
         if any(fault.match.customer for fault in _faults(runtime.world)):
             raw, receive = await read_ahead(receive)
         fits = _fitting(runtime.world, context, self._paths.get(context.operation_id), raw)
-        fault: Fault | None = await runtime.serve(pick_fault, {"about": REQUEST, "fits": fits}, None)
+        fault: Fault | None = await runtime.serve(
+            pick_fault, {"about": REQUEST, "fits": fits}, None
+        )
         if fault is None:
             await self._app(scope, receive, send)
         else:
@@ -84,7 +93,12 @@ class FaultInjection:
             await self._inject(fault.then, context, scope, receive, send)
 
     async def _inject(
-        self, effect: FaultEffect, context: RequestContext, scope: Scope, receive: Receive, send: Send
+        self,
+        effect: FaultEffect,
+        context: RequestContext,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
     ) -> None:
         answer = partial(self._answer, context, scope, receive)
         if effect.repeat:
@@ -113,7 +127,9 @@ class FaultInjection:
             await asyncio.sleep((effect.delay_ms or 0) / 1000)
             await self._app(scope, receive, send)
 
-    async def _repeat(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _repeat(
+        self, context: RequestContext, scope: Scope, receive: Receive, send: Send
+    ) -> None:
         """Do the request twice at the same moment; the client gets the first response."""
         messages: list[Message] = []
         body: Message = {"type": "http.request", "body": context.raw}
@@ -129,7 +145,9 @@ class FaultInjection:
         for message in messages:
             await send(message)
 
-    async def _answer(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _answer(
+        self, context: RequestContext, scope: Scope, receive: Receive, send: Send
+    ) -> None:
         """Answer as usual; an error is sent through ``send`` like any response."""
         try:
             await self._app(scope, receive, send)
@@ -141,11 +159,13 @@ def _faults(world: World) -> list[Fault]:
     return world.table(Fault).where("about", REQUEST)
 
 
-def _fitting(world: World, context: RequestContext, path: str | None, raw: bytes) -> Callable[[FaultMatch], bool]:
-    """Return the check whether a request is what a fault matches; ``raw`` is its body, as far as that matters."""
+def _fitting(
+    world: World, context: RequestContext, path: str | None, raw: bytes
+) -> Callable[[FaultMatch], bool]:
+    """Return the check of a request against a fault; ``raw`` is the body that matters."""
 
     def ids() -> set[str]:
-        """Return every text of the request that may be an id: of its path, its query and its body's fields."""
+        """Return all of the request's texts that may be ids: in path, query and body fields."""
         try:
             query, body = fields(context.query_string), validation.parse(raw)
         except ApiError:
@@ -155,13 +175,15 @@ def _fitting(world: World, context: RequestContext, path: str | None, raw: bytes
 
     def fits(match: FaultMatch) -> bool:
         of_operation = match.fits(operation=context.operation_id, method=context.method, path=path)
-        return of_operation and (match.customer is None or mentions_customer(world, match.customer, ids()))
+        return of_operation and (
+            match.customer is None or mentions_customer(world, match.customer, ids())
+        )
 
     return fits
 
 
 async def read_ahead(receive: Receive) -> tuple[bytes, Receive]:
-    """Return the body, up to the usual bound, and a ``receive`` that gives it again from the beginning."""
+    """Return the body, up to the usual bound, and a ``receive`` that replays it."""
     messages: list[Message] = []
     size, more = 0, True
     while more and size <= BODY.most:
@@ -177,7 +199,7 @@ async def read_ahead(receive: Receive) -> tuple[bytes, Receive]:
 
 
 def _custom_response(status: int, body: object) -> Response:
-    """Return a response of the tester's own: a text as plain text, any other value as JSON, no value as an empty body."""
+    """Return a tester's own response: a text as plain text, else JSON; without a value, empty."""
     headers = {"Retry-After": str(RETRY_AFTER)} if status == TOO_MANY_REQUESTS else {}
     if isinstance(body, str):
         return Response(status, body.encode(), headers, media_type=b"text/plain; charset=utf-8")
@@ -217,7 +239,7 @@ def _delayed(send: Send, seconds: float) -> Send:
 
 
 def _garbling(send: Send) -> Send:
-    """Return a ``send`` that reverses bodies: of the announced length, but neither JSON nor, beyond ASCII, UTF-8."""
+    """Return a ``send`` that reverses bodies: same length, but no JSON nor, beyond ASCII, UTF-8."""
 
     async def garble(message: Message) -> None:
         if message["type"] == "http.response.body":

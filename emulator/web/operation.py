@@ -1,7 +1,8 @@
-"""An operation, compiled once from its definition: from the raw request to the bytes of the response.
+"""An operation, compiled once from its definition: from the raw request to the response's bytes.
 
-Parameters are cast and bodies validated, all faults of a request at once and in the order of B-05; lists get their
-envelope (B-19). The pipeline at the end stacks the layers between a request and the function of its operation.
+Parameters are cast and bodies validated, all faults of a request at once and in the order of B-05;
+lists get their envelope (B-19). The pipeline at the end stacks the layers between a request and the
+function of its operation.
 """
 
 from __future__ import annotations
@@ -13,7 +14,10 @@ from functools import cached_property, lru_cache
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
-from connexion.middleware.request_validation import RequestValidationAPI, RequestValidationMiddleware
+from connexion.middleware.request_validation import (
+    RequestValidationAPI,
+    RequestValidationMiddleware,
+)
 from connexion.operations import AbstractOperation
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -26,7 +30,15 @@ from emulator.core.records import list_to_wire
 from emulator.core.world import encode
 from emulator.document.tree import Document
 from emulator.web import validation
-from emulator.web.context import SCOPE_KEY, RequestContext, Response, Stream, send_response, send_stream, whole_body
+from emulator.web.context import (
+    SCOPE_KEY,
+    RequestContext,
+    Response,
+    Stream,
+    send_response,
+    send_stream,
+    whole_body,
+)
 from emulator.web.routing import (
     Authenticate,
     AuthenticatedOperation,
@@ -41,11 +53,15 @@ from emulator.web.validation import CompiledSchema, Violation, error_of
 
 
 def fields(raw: bytes) -> list[tuple[str, str]]:
-    """Return the parameters in order; bytes that are not UTF-8 become replacement characters. Raises 422 for too many."""
+    """Return the parameters in order; 422 for too many. Bytes that are not UTF-8 are replaced."""
     try:
-        return parse_qsl(raw.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=QUERY.most)
+        return parse_qsl(
+            raw.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=QUERY.most
+        )
     except ValueError:
-        raise ApiError("INVALID_FILTER_PARAM", message=f"The query has more than {QUERY.most} parameters.") from None
+        raise ApiError(
+            "INVALID_FILTER_PARAM", message=f"The query has more than {QUERY.most} parameters."
+        ) from None
 
 
 def grouped(given: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
@@ -56,7 +72,7 @@ def grouped(given: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 
 
 def cast(text: str, schema: Mapping[str, Any]) -> Any:
-    """Return a parameter's text as the type of its schema; text that cannot be cast stays text and fails validation."""
+    """Return a parameter's text as its schema's type; other text stays and fails validation."""
     match schema.get("type"):
         case "integer":
             return _integer(text)
@@ -68,7 +84,7 @@ def cast(text: str, schema: Mapping[str, Any]) -> Any:
 
 
 def _instant(text: str) -> str:
-    """Return an instant as a timestamp, which filters compare as text; any other text stays as it is and is rejected."""
+    """Return an instant as a timestamp for filters; any other text is unchanged and rejected."""
     try:
         return calendar.normalise(text)
     except ValueError:
@@ -76,20 +92,22 @@ def _instant(text: str) -> str:
 
 
 def cast_each(texts: Iterable[str], schema: Mapping[str, Any]) -> list[Any]:
-    """Return the values of a parameter that is an array: ``?expand=a&expand=b``, or parts of one text."""
+    """Return an array parameter's values: ``?expand=a&expand=b``, or parts of one text."""
     return [cast(text, schema["items"]) for text in texts]
 
 
 def _integer(text: str) -> int | str:
     digits = text.removeprefix("-")
-    return int(text) if digits.isascii() and digits.isdigit() and len(digits) <= DIGITS.most else text
+    return (
+        int(text) if digits.isascii() and digits.isdigit() and len(digits) <= DIGITS.most else text
+    )
 
 
 # -- the list envelope (B-19)
 
 
 def envelope(page: Page[Any], context: RequestContext) -> dict[str, Any]:
-    """Return the list as it is sent. ``previous`` of a page past the end is the last page there is."""
+    """Return the list as sent; past the end, ``previous`` is the last page there is."""
     pages = -(-page.count // page.page_size)
     previous = min(page.page - 1, pages)
     return {
@@ -122,21 +140,23 @@ def _target(path: str, query: bytes) -> str:
 
 
 NO_BODY = CompiledSchema({"type": "object", "properties": {}, "additionalProperties": False})
-"""The body of a POST without a documented body: absent or an empty object, under the same rules (B-12, B-13)."""
+"""The body of a POST without a documented body: none or an empty object (B-12, B-13)."""
 
 Executor = Callable[[RequestContext, Any, "OperationHandler", dict[str, Any]], Awaitable[Any]]
-"""Calls an operation's function with its arguments; the service and the control API have each their own.
+"""Calls an operation's function; the service and the control API each have their own.
 
-The second argument is the runtime that authentication has found. It returns a :class:`Response` or a :class:`Stream`,
-a value to be encoded with the documented status, or bytes that are the body already, of the documented media type.
+The second argument is the runtime that authentication has found. It returns a :class:`Response` or
+a :class:`Stream`, a value to be encoded with the documented status, or bytes that are the body
+already, of the documented media type.
 """
 
 
 class OperationHandler:
     """Reads a request of one operation, validates it, executes it and responds.
 
-    The definition says everything: parameters, body, defaults, success status. The function gets only valid arguments:
-    path parameters by name, ``query`` if the operation has query parameters and ``body`` if it has a body.
+    The definition says everything: parameters, body, defaults, success status. The function gets
+    only valid arguments: path parameters by name, ``query`` if the operation has query parameters
+    and ``body`` if it has a body.
     """
 
     def __init__(
@@ -156,15 +176,21 @@ class OperationHandler:
         self._parameters = {each["name"]: CompiledSchema(each["schema"]) for each in query}
         self._repeatable = {each["name"] for each in arrays if each.get("explode", True)}
         self._required = {each["name"] for each in query if each.get("required")}
-        self._defaults = {each["name"]: each["schema"]["default"] for each in query if "default" in each["schema"]}
-        self.header_names: list[str] = [each["name"] for each in definition["parameters"] if each["in"] == "header"]
+        self._defaults = {
+            each["name"]: each["schema"]["default"] for each in query if "default" in each["schema"]
+        }
+        self.header_names: list[str] = [
+            each["name"] for each in definition["parameters"] if each["in"] == "header"
+        ]
         request_body = definition.get("requestBody", {})
         content = request_body.get("content", {})
         self._max_bytes = (SNAPSHOT if request_body.get("x-large-body") else BODY).most
         self._body = CompiledSchema(content["application/json"]["schema"]) if content else None
         # The body of a GET or a DELETE has no meaning (RFC 9110) and is ignored.
         self._body_schema = self._body or (NO_BODY if self._method == "post" else None)
-        self.status: int = next(int(status) for status in definition["responses"] if status.startswith("2"))
+        self.status: int = next(
+            int(status) for status in definition["responses"] if status.startswith("2")
+        )
         self._content = definition["responses"][str(self.status)].get("content", {})
         # Who polls sends the same query each time.
         self._query = lru_cache(maxsize=8)(self._read_query)
@@ -179,14 +205,20 @@ class OperationHandler:
             context.raw = raw = await read_body(context, receive, self._max_bytes)
             # A large one is parsed in a thread, so that other requests need not wait for it.
             is_large = len(raw) > BODY.most
-            body = await asyncio.to_thread(validation.parse, raw) if is_large else validation.parse(raw)
+            body = (
+                await asyncio.to_thread(validation.parse, raw)
+                if is_large
+                else validation.parse(raw)
+            )
         if self._parameters or context.query_string:
             query, broken = self._query(context.query_string)
             violations += broken
             if self._parameters:
                 arguments["query"] = query.copy()
         if self._body_schema:
-            body = self._validated(self._without_nulls(body, context.raw), self._body_schema, context, violations)
+            body = self._validated(
+                self._without_nulls(body, context.raw), self._body_schema, context, violations
+            )
             if self._body:
                 arguments["body"] = body
         if violations:
@@ -195,11 +227,16 @@ class OperationHandler:
         if isinstance(result, Stream):
             await send_stream(result, context.connection, receive, send)
         else:
-            await send_response(result if isinstance(result, Response) else self._respond(context, result), send)
+            await send_response(
+                result if isinstance(result, Response) else self._respond(context, result), send
+            )
 
     def headers(self, context: RequestContext) -> dict[str, str]:
-        """Return the headers that the document names and the client sent; one sent twice is a list (RFC 9110)."""
-        values = {name: ", ".join(context.header_values(name.lower().encode())) for name in self.header_names}
+        """Return the headers the document names and the client sent; a repeated one is a list."""
+        values = {
+            name: ", ".join(context.header_values(name.lower().encode()))
+            for name in self.header_names
+        }
         return {name: value for name, value in values.items() if value}
 
     def _read_query(self, raw: bytes) -> tuple[dict[str, Any], list[Violation]]:
@@ -215,26 +252,38 @@ class OperationHandler:
                 violations.append(_bad(name, "is given more than once"))
             else:
                 source = schema.source
-                given[name] = value = cast_each(texts, source) if name in self._repeatable else cast(texts[0], source)
+                given[name] = value = (
+                    cast_each(texts, source) if name in self._repeatable else cast(texts[0], source)
+                )
                 if not schema.accepts(value):
                     is_unencoded = source.get("format") == "instant" and " " in texts[0]
                     hint = "; a + in a URL is written %2B" if is_unencoded else ""
-                    violations.extend(_bad(name, each.message + hint) for each in schema.violations(value))
-        violations.extend(_bad(name, "is required") for name in sorted(self._required - given.keys()))
+                    violations.extend(
+                        _bad(name, each.message + hint) for each in schema.violations(value)
+                    )
+        violations.extend(
+            _bad(name, "is required") for name in sorted(self._required - given.keys())
+        )
         return {**self._defaults, **given}, violations
 
     def _without_nulls(self, body: dict[str, Any], raw: bytes) -> dict[str, Any]:
-        """Return the body without nulls that mean the same as no field: those that the response can show (B-12).
+        """Return the body without nulls that mean "no field", as the response shows them (B-12).
 
         In a PATCH those clear the field; the entries of a list are new as a whole.
         """
         if b"null" not in raw or self._response is None or self._method not in ("post", "patch"):
             return body
-        whole: dict[str, Any] = validation.without_nulls(body, self._response.source, self._method == "patch")
+        whole: dict[str, Any] = validation.without_nulls(
+            body, self._response.source, self._method == "patch"
+        )
         return whole
 
     def _validated(
-        self, body: dict[str, Any], schema: CompiledSchema, context: RequestContext, violations: list[Violation]
+        self,
+        body: dict[str, Any],
+        schema: CompiledSchema,
+        context: RequestContext,
+        violations: list[Violation],
     ) -> dict[str, Any]:
         if not schema.accepts(body):
             own = context.settings
@@ -246,17 +295,21 @@ class OperationHandler:
             violations.extend(map(self._explain, found))
         return schema.complete(body)
 
-    def _broken_rules(self, context: RequestContext, body: Any, violations: list[Violation]) -> Iterator[Violation]:
-        """Yield the violations of the operation's rules by the valid part of an invalid request (B-12)."""
+    def _broken_rules(
+        self, context: RequestContext, body: Any, violations: list[Violation]
+    ) -> Iterator[Violation]:
+        """Yield the rule violations in the valid part of an invalid request (B-12)."""
         if not self._body or context.runtime is None:
             return
         part = valid_part(body, {violation.path for violation in violations})
-        for error in broken_rules(self.function, context.runtime.world, part, **context.path_params):
+        for error in broken_rules(
+            self.function, context.runtime.world, part, **context.path_params
+        ):
             for field, messages in (error.errors or {}).items():
                 yield from (Violation(field, "rule", message, error.code) for message in messages)
 
     def _explain(self, violation: Violation) -> Violation:
-        """Say "cannot be changed" of a field that the object has and a PATCH does not take, not "unknown" (B-13)."""
+        """Say "cannot be changed", not "unknown", of an object's field no PATCH takes (B-13)."""
         immutable = violation.keyword == "unknown" and self._method == "patch"
         if immutable and self._response and violation.path in self._response.names():
             return violation._replace(message="cannot be changed")
@@ -268,7 +321,11 @@ class OperationHandler:
         if isinstance(result, Page):
             result = envelope(result, context)
         elif isinstance(result, dict):
-            lists = {name: envelope(each, context) for name, each in result.items() if isinstance(each, Page)}
+            lists = {
+                name: envelope(each, context)
+                for name, each in result.items()
+                if isinstance(each, Page)
+            }
             result = {**result, **lists} if lists else result
         body = b"" if result is None else encode(result)
         if self._published is not None:
@@ -276,7 +333,7 @@ class OperationHandler:
         return Response(self.status, body)
 
     def _require_conformance(self, body: bytes) -> None:
-        """Raise :class:`InvalidResponse`, which the client gets as 500, for a body that breaks the document."""
+        """Raise :class:`InvalidResponse` (500) for a body that breaks the document."""
         if self._response is None:
             problem = "a body where none is documented" if body else None
         elif not body:
@@ -287,7 +344,9 @@ class OperationHandler:
             violations = [each for schema in broken for each in schema.violations(answer)]
             problem = "; ".join(f"{each.path}: {each.message}" for each in violations)
         if problem:
-            raise InvalidResponse(f"the response of {self.operation_id} breaks the document: {problem}")
+            raise InvalidResponse(
+                f"the response of {self.operation_id} breaks the document: {problem}"
+            )
 
     @cached_property
     def _response(self) -> CompiledSchema | None:
@@ -295,7 +354,7 @@ class OperationHandler:
 
     @cached_property
     def _judges(self) -> list[CompiledSchema]:
-        """The schemas of the response: the published one, and ours, which also knows the form of a timestamp."""
+        """The response's schemas: the published one, and ours, which also checks timestamps."""
         responses = (self._published or {}).get("responses", {})
         published = _json_schema(responses.get(str(self.status), {}).get("content", {}))
         return [schema for schema in (published, self._response) if schema is not None]
@@ -311,7 +370,7 @@ class InvalidResponse(Exception):
 
 
 async def read_body(context: RequestContext, receive: Receive, max_bytes: int) -> bytes:
-    """Return the raw body. Raises 400 for a body that is too large, compressed, or of another type than JSON (B-12).
+    """Return the raw body. Raises 400 if it is too large, compressed or not JSON (B-12).
 
     A body whose ``Content-Length`` is too large is rejected before it is read.
     """
@@ -321,7 +380,9 @@ async def read_body(context: RequestContext, receive: Receive, max_bytes: int) -
         raise _too_large(max_bytes)
     encoding = (context.header(b"content-encoding") or "identity").strip()
     if encoding.lower() != "identity" and raw:
-        raise validation.malformed(f"its Content-Encoding must be identity, not {encoding[:60]}; send it uncompressed")
+        raise validation.malformed(
+            f"its Content-Encoding must be identity, not {encoding[:60]}; send it uncompressed"
+        )
     media_type = context.headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
     if media_type != b"application/json" and raw.strip():
         raise validation.malformed("its Content-Type must be application/json")
@@ -333,7 +394,7 @@ def _too_large(max_bytes: int) -> ApiError:
 
 
 def _is_metadata(violation: Violation, body: dict[str, Any]) -> bool:
-    """Return whether it is about a metadata value that one assumption allows: any JSON of 500 characters (B-22)."""
+    """Return whether one assumption allows the metadata value: JSON up to 500 characters (B-22)."""
     field, _, key = violation.path.partition(".")
     values = body.get("metadata")
     if field != "metadata" or not isinstance(values, dict) or key not in values:
@@ -347,7 +408,7 @@ def _bad(name: str, message: str) -> Violation:
 
 
 class OperationAPI(RequestValidationAPI):
-    """The operations of one document: each authenticates a request, then ``before`` and the handler answer it."""
+    """The operations of one document: authentication, then ``before``, then the handler."""
 
     def __init__(
         self,
@@ -368,7 +429,9 @@ class OperationAPI(RequestValidationAPI):
 
     def make_operation(self, operation: AbstractOperation) -> AuthenticatedOperation:
         id = operation.operation_id
-        handler = OperationHandler(operation, self._definitions[id], self._execute, self._published.get(id))
+        handler = OperationHandler(
+            operation, self._definitions[id], self._execute, self._published.get(id)
+        )
         return AuthenticatedOperation(self._before(handler), operation, self._authenticate)
 
 
@@ -390,11 +453,12 @@ def build_app(
     published: Document | None,
     before: Callable[[ASGIApp], ASGIApp] = lambda handler: handler,
 ) -> ASGIApp:
-    """Return the application of one API. ``operations`` maps each of its operationIds to a function.
+    """Return one API's application. ``operations`` maps its operationIds to functions.
 
-    ``published`` is the document as clients get it: every response is validated against it before it is sent. If it
-    is None, responses are not validated. ``before`` makes the layer between authentication and the handler, which reads the
-    body. Raises ``LookupError`` for an operation without a function, and the reverse.
+    ``published`` is the document as clients get it: every response is validated against it before
+    it is sent. If it is None, responses are not validated. ``before`` makes the layer between
+    authentication and the handler, which reads the body. Raises ``LookupError`` for an operation
+    without a function, and the reverse.
     """
     if unmatched := operations.keys() ^ api.definitions.keys():
         raise LookupError(f"without a function, or without an operation: {sorted(unmatched)}")

@@ -1,4 +1,4 @@
-"""Pages of other origins may not call the emulator's own APIs, nor anything here under another name of this machine."""
+"""Other origins' pages may not call the emulator's own APIs, nor use this machine's other names."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ SAME_ORIGIN_HEADERS = [
 
 
 class OriginGuard:
-    """Guards an ASGI application. ``hosts`` are names of this machine beside those of loopback; or ``any_host``.
+    """Guards an ASGI application. ``hosts``: this machine's names beside loopback; or ``any_host``.
 
-    With a ``token`` every request must also carry it in ``Emulator-Token``. ``open_path`` is the one path that needs
-    neither a known ``Host`` nor the token. It, and all of an application of ``pages``, may be opened by links from
-    other sites.
+    With a ``token`` every request must also carry it in ``Emulator-Token``. ``open_path`` is the
+    one path that needs neither a known ``Host`` nor the token. It, and all of an application of
+    ``pages``, may be opened by links from other sites.
     """
 
     def __init__(
@@ -54,18 +54,25 @@ class OriginGuard:
 
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message = {**message, "headers": [*message.get("headers", ()), *SAME_ORIGIN_HEADERS]}
+                message = {
+                    **message,
+                    "headers": [*message.get("headers", ()), *SAME_ORIGIN_HEADERS],
+                }
             await send(message)
 
         problem = self._problem(context)
         if problem is None:
             await self._app(scope, receive, send_guarded)
             return
-        await send_response(context.error_response(ApiError("PERMISSION_DENIED", message=problem)), send)
+        await send_response(
+            context.error_response(ApiError("PERMISSION_DENIED", message=problem)), send
+        )
 
     def _problem(self, context: RequestContext) -> str | None:
         is_open = context.path == self._open_path
-        if is_cross_origin(context) and not ((is_open or self._pages) and is_link_from_elsewhere(context)):
+        if is_cross_origin(context) and not (
+            (is_open or self._pages) and is_link_from_elsewhere(context)
+        ):
             return "Pages of other origins may not use the emulator's own API."
         if is_open:
             return None
@@ -78,9 +85,10 @@ class OriginGuard:
 
 
 class HostGuard:
-    """Rejects requests under other names than those of loopback and ``hosts``, against DNS rebinding.
+    """Rejects requests under names other than loopback and ``hosts``: against DNS rebinding.
 
-    It guards what else a server on loopback serves: the service's own API, whose keys can be guessed, and pages.
+    It guards what else a server on loopback serves: the service's own API, whose keys can be
+    guessed, and pages.
     """
 
     def __init__(self, app: ASGIApp, hosts: Iterable[str]) -> None:
@@ -92,18 +100,24 @@ class HostGuard:
         if (problem := _unknown_host(context, self._hosts)) is None:
             await self._app(scope, receive, send)
         else:
-            await send_response(context.error_response(ApiError("PERMISSION_DENIED", message=problem)), send)
+            await send_response(
+                context.error_response(ApiError("PERMISSION_DENIED", message=problem)), send
+            )
 
 
 def _unknown_host(context: RequestContext, hosts: frozenset[str]) -> str | None:
     """Return the message on a ``Host`` that is no name of this machine; None for a known one.
 
-    Every browser sends one; old programs, which are no danger, may not. Of several all must be known.
+    Every browser sends one; old programs, which are no danger, may not. Of several all must be
+    known.
     """
     for authority in context.header_values(b"host"):
         if not _is_known(authority, hosts):
             name = hostname(authority)[:80]
-            return f"{name!r} is not a host name of this emulator; start it with --allow-host {name} to permit it."
+            return (
+                f"{name!r} is not a host name of this emulator; start it with --allow-host {name}"
+                " to permit it."
+            )
     return None
 
 
@@ -114,7 +128,7 @@ def _is_known(authority: str, hosts: frozenset[str]) -> bool:
 
 
 def hostname(authority: str) -> str:
-    """Return the host of a ``Host`` header or of ``--allow-host``, without port and brackets, in lower case."""
+    """Return the host of a ``Host`` header or ``--allow-host``, in lower case, without port."""
     try:
         return (urlsplit(f"//{authority}").hostname or "").rstrip(".")
     except ValueError:
@@ -129,11 +143,14 @@ def _is_loopback(host: str) -> bool:
 
 
 def is_cross_origin(context: RequestContext) -> bool:
-    """Return whether a browser says that another site's page sends this. Only browsers send these headers.
+    """Return whether another site's page sends this, by headers that only browsers send.
 
     An origin with our host and port is ours under any scheme: a proxy in front may terminate TLS.
     """
-    return _has_other_origin(context) or context.header(b"sec-fetch-site") in ("cross-site", "same-site")
+    return _has_other_origin(context) or context.header(b"sec-fetch-site") in (
+        "cross-site",
+        "same-site",
+    )
 
 
 def _has_other_origin(context: RequestContext) -> bool:
@@ -142,7 +159,7 @@ def _has_other_origin(context: RequestContext) -> bool:
 
 
 def is_link_from_elsewhere(context: RequestContext) -> bool:
-    """Return whether a page of another site opens this in a tab of its own, as following a link does."""
+    """Return whether another site's page opens this in its own tab, as a link does."""
     is_cross_site = context.header(b"sec-fetch-site") in ("cross-site", "same-site")
     mode, destination = context.header(b"sec-fetch-mode"), context.header(b"sec-fetch-dest")
     is_navigation = context.method == "GET" and (mode, destination) == ("navigate", "document")

@@ -1,4 +1,4 @@
-"""The root application: gives each request its context, passes it to the application it is for, and logs it."""
+"""The root application: gives a request its context, passes it on by path, and logs it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from emulator.web.context import SCOPE_KEY, RequestContext, Response, send_respo
 
 
 class LazyApp:
-    """Stands for the application that ``make`` builds, in a thread: its imports take long, and other requests go on."""
+    """Stands for the application that ``make`` builds, in a thread because its imports are slow."""
 
     def __init__(self, make: Callable[[], ASGIApp]) -> None:
         self._make = make
@@ -45,11 +45,11 @@ class LazyApp:
 SERVICE = "/v1/"
 
 MAX_UNITS = 100
-"""The last units of work of a request whose events are shown in the server's log; an advance may have many more."""
+"""Units of a request whose events appear in the server's log; an advance may have many more."""
 
 
 class AnsweredRequest(NamedTuple):
-    """A request that was answered, as the server's log shows it; ``app`` is None where it is about no App.
+    """A request with its response, as in the server's log; ``app`` is None if it is about none.
 
     ``events`` are the types of those that it caused, ``seconds`` is real time.
     """
@@ -68,7 +68,7 @@ RequestReport = Callable[[AnsweredRequest, bytes, World | None], None]
 
 
 class RequestLog:
-    """One request. Those to the service are recorded, and of the control API those that may change something.
+    """One request: all to the service are recorded, of the control API only possible changes.
 
     Each, recorded or not, is given to ``report``. ``status`` is 0 until the response starts.
     """
@@ -85,18 +85,25 @@ class RequestLog:
         self._started = time.perf_counter()
 
     def send(self, message: Message) -> Awaitable[None]:
-        """Send a message of the response with the request's id. The last one completes the entry, before it is sent."""
+        """Send a response's message with the request's id; the last completes the entry first."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            message["headers"] = [*message.get("headers", ()), (b"request-id", self._context.request_id.encode())]
+            message["headers"] = [
+                *message.get("headers", ()),
+                (b"request-id", self._context.request_id.encode()),
+            ]
         else:
             self._add(message.get("body", b""), is_last=not message.get("more_body"))
         return self._send(message)
 
     def send_whole(self, response: Response) -> bool:
-        """Send a response that has no headers of its own in one piece, if its connection can; else nothing is sent."""
+        """Send a response without own headers in one piece, if the connection can; else nothing."""
         context = self._context
-        if response.headers or context.connection is None or not context.connection.takes_whole(self._send):
+        if (
+            response.headers
+            or context.connection is None
+            or not context.connection.takes_whole(self._send)
+        ):
             return False
         self.status = response.status
         self._add(response.body, is_last=True)
@@ -110,7 +117,9 @@ class RequestLog:
             if is_last:
                 self._record(runtime)
         if is_last and self._report is not None:
-            self._report(self._answered(runtime), self._response, runtime.world if runtime else None)
+            self._report(
+                self._answered(runtime), self._response, runtime.world if runtime else None
+            )
 
     def _record(self, runtime: Runtime) -> None:
         context = self._context
@@ -144,12 +153,14 @@ class RequestLog:
         )
 
     def _events(self, runtime: Runtime) -> tuple[str, ...]:
-        """Return the types of the events that the request caused, or nothing if it replaced the world."""
+        """Return the types of the request's events; none if it replaced the world."""
         begun = self._context.checkpoint
         if begun is None or runtime.journal.count <= begun.units:
             return ()
         causes = (self._context.request_id, None)
-        units = [unit for unit in islice(runtime.journal.since(begun), MAX_UNITS) if unit.cause in causes]
+        units = [
+            unit for unit in islice(runtime.journal.since(begun), MAX_UNITS) if unit.cause in causes
+        ]
         return tuple(event.type for unit in reversed(units) for event in unit.events)
 
 
@@ -171,10 +182,11 @@ def as_api_error(context: RequestContext, error: BaseException) -> ApiError:
 
 
 class RootApp:
-    """Passes requests to other ASGI applications by the prefix of their path; the last prefix must be empty.
+    """Passes requests to ASGI applications by path prefix; the last prefix must be empty.
 
-    ``base_url`` is where the sandbox is reached, for requests that do not say how they reached it. ``report`` is given
-    each request that was answered. With ``waits`` nothing is sent before all that was done in its world is stored.
+    ``base_url`` is where the sandbox is reached, for requests that do not say how they reached it.
+    ``report`` is given each request that was answered. With ``waits`` nothing is sent before all
+    that was done in its world is stored.
     """
 
     def __init__(
@@ -202,7 +214,9 @@ class RootApp:
             return
         context = scope[SCOPE_KEY] = RequestContext(self._base_url, self._new_request_id, scope)
         # Where the client reached us, for links it is to follow: of its ``Host``, if that is valid.
-        context.base_url = _base_url(scope["scheme"], context.headers.get(b"host", b"")) or self._base_url
+        context.base_url = (
+            _base_url(scope["scheme"], context.headers.get(b"host", b"")) or self._base_url
+        )
         log = RequestLog(context, send, self._report)
         try:
             await self._app_for(context.path)(scope, receive, self._sending(context, log.send))
@@ -216,7 +230,9 @@ class RootApp:
     def malformed(self, reason: str, status: int) -> tuple[str, bytes]:
         """Return request id and body of the error for what is no acceptable HTTP request (B-11)."""
         context = RequestContext(self._base_url, self._new_request_id)
-        return context.request_id, context.body_of(ApiError("VALIDATION_ERROR", http_status=status, message=reason))
+        return context.request_id, context.body_of(
+            ApiError("VALIDATION_ERROR", http_status=status, message=reason)
+        )
 
     async def _serve_other(self, type: str, receive: Receive, send: Send) -> None:
         if type != "lifespan":
@@ -235,7 +251,9 @@ class RootApp:
 
         async def send_durable(message: Message) -> None:
             # The body of a response that is no stream was complete before its head was sent.
-            if context.runtime and (message["type"] == "http.response.start" or message.get("more_body")):
+            if context.runtime and (
+                message["type"] == "http.response.start" or message.get("more_body")
+            ):
                 await context.runtime.durable()
             await send(message)
 
@@ -248,7 +266,9 @@ class RootApp:
         raise LookupError("the last prefix is not empty")
 
 
-_HOST = re.compile(r"([A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(:(?P<port>[0-9]{1,5}))?", re.ASCII)
+_HOST = re.compile(
+    r"([A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(:(?P<port>[0-9]{1,5}))?", re.ASCII
+)
 
 
 @lru_cache(maxsize=256)
@@ -260,6 +280,6 @@ def _base_url(scheme: str, header: bytes) -> str | None:
 
 @lru_cache(maxsize=256)
 def is_host(text: str) -> bool:
-    """Return whether a ``Host`` header can stand in a URL: a name or an address, and perhaps a port."""
+    """Return whether a ``Host`` header is a name or address, perhaps with a port."""
     form = _HOST.fullmatch(text)
     return form is not None and int(form["port"] or 0) <= 65535

@@ -1,4 +1,4 @@
-"""From a path and a key to an operation and a world: Connexion's part, the tree of paths, and authentication."""
+"""From a path and key to an operation and world: Connexion's part, path tree, authentication."""
 
 from __future__ import annotations
 
@@ -47,34 +47,43 @@ def documented_api(name: str) -> DocumentedApi:
 
 
 def connexion_app(
-    api: DocumentedApi, functions: Mapping[str, Callable[..., Any]], operations: type[SpecMiddleware], **options: Any
+    api: DocumentedApi,
+    functions: Mapping[str, Callable[..., Any]],
+    operations: type[SpecMiddleware],
+    **options: Any,
 ) -> ASGIApp:
     """Return a Connexion application of one document: our router, and the layer of ``operations``.
 
-    ``functions`` maps operationIds to functions. The layers get the document's :func:`routes` as the specification
-    and, as the option ``definitions``, its operations by operationId; other ``options`` are for the operations.
+    ``functions`` maps operationIds to functions. The layers get the document's :func:`routes` as
+    the specification and, as the option ``definitions``, its operations by operationId; other
+    ``options`` are for the operations.
     """
     app = ConnexionMiddleware(
-        _unanswered, import_name="emulator", middlewares=[Router, operations], resolver=Resolver(functions.__getitem__)
+        _unanswered,
+        import_name="emulator",
+        middlewares=[Router, operations],
+        resolver=Resolver(functions.__getitem__),
     )
     app.add_api(routes(api.document), definitions=api.definitions, **options)
     return cast(ASGIApp, app)
 
 
 async def _unanswered(scope: Scope, receive: Receive, send: Send) -> None:
-    """Stand for the application that Connexion wraps. The innermost layer answers every request, so none arrives here."""
+    """Stand for Connexion's wrapped application: the innermost layer responds to every request."""
     raise LookupError(f"no layer answered {scope['method']} {scope['path']}")
 
 
 def routes(document: Document) -> dict[str, Any]:
-    """Return the document without parameters, bodies and answers, which the compiled operations check themselves.
+    """Return the document without parameters, bodies and responses, which the operations check.
 
-    Connexion validates and copies whatever document it is given, in Python. With all schemas that would take several
-    times as long as the rest of a start, to learn what the tests of the document have established already.
+    Connexion validates and copies whatever document it is given, in Python. With all schemas that
+    would take several times as long as the rest of a start, to learn what the tests of the document
+    have established already.
     """
     paths: dict[str, dict[str, Any]] = {path: {} for path in document["paths"]}
     for path, method, operation in operations(document):
-        # OpenAPI requires a response of each; an extension in its place is valid and the quickest to validate.
+        # OpenAPI requires a response of each; an extension in its place is valid and the quickest
+        # to validate.
         kept = {key: operation[key] for key in ROUTE_KEYS if key in operation}
         paths[path][method] = kept | {"responses": {"x-none": {}}}
     return {
@@ -87,12 +96,14 @@ def routes(document: Document) -> dict[str, Any]:
     }
 
 
-_PROSE = frozenset(["description", "summary", "example", "examples", "links", "x-webhooks", "tags", "x-assumption"])
+_PROSE = frozenset(
+    ["description", "summary", "example", "examples", "links", "x-webhooks", "tags", "x-assumption"]
+)
 """Keywords that only people and the document's other readers use; left out, which saves memory."""
 
 
 def definitions(document: Document) -> dict[str, Definition]:
-    """Return the definition of each operation by its operationId; the parameters of its path are among its own.
+    """Return the definitions of operations by operationId, with the parameters of their paths.
 
     A component that several operations refer to is resolved once and shared.
     """
@@ -106,17 +117,26 @@ def definitions(document: Document) -> dict[str, Definition]:
             return map_parts(node, resolved)
         if "$ref" in node:
             return component(node["$ref"])
-        whole = {key: resolved(part) for key, part in node.items() if key not in _PROSE and key != "properties"}
+        whole = {
+            key: resolved(part)
+            for key, part in node.items()
+            if key not in _PROSE and key != "properties"
+        }
         if isinstance(node.get("properties"), dict):
             # The names below "properties" are fields, which may be called like a keyword.
-            whole["properties"] = {name: resolved(part) for name, part in node["properties"].items()}
+            whole["properties"] = {
+                name: resolved(part) for name, part in node["properties"].items()
+            }
         return whole
 
     return {
         operation["operationId"]: resolved(
             {
                 **operation,
-                "parameters": [*document["paths"][path].get("parameters", []), *operation.get("parameters", [])],
+                "parameters": [
+                    *document["paths"][path].get("parameters", []),
+                    *operation.get("parameters", []),
+                ],
             }
         )
         for path, _, operation in operations(document)
@@ -129,8 +149,9 @@ def definitions(document: Document) -> dict[str, Definition]:
 class PathSegment(dict[str, "PathSegment"]):
     """A segment of the paths, with those that may follow it.
 
-    Where a path ends, ``operations`` has by method what Connexion's other layers find the operation by, and ``places``
-    the segments that are its parameters, by name. ``parameter`` follows for any segment that is not empty.
+    Where a path ends, ``operations`` has by method what Connexion's other layers find the operation
+    by, and ``places`` the segments that are its parameters, by name. ``parameter`` follows for any
+    segment that is not empty.
     """
 
     def __init__(self) -> None:
@@ -146,11 +167,11 @@ class PathSegment(dict[str, "PathSegment"]):
 
 
 class Router(SpecMiddleware):
-    """Stands in place of Connexion's routing layer, which tries one regular expression after the other.
+    """Stands in place of Connexion's routing layer, which tries regular expressions in turn.
 
-    A path without its slash is not redirected: it is unknown, and the error names the right one (B-06). The error for
-    a wrong method names all right ones. As the outermost layer it makes every exception a response in the form of all
-    errors.
+    A path without its slash is not redirected: it is unknown, and the error names the right one
+    (B-06). The error for a wrong method names all right ones. As the outermost layer it makes every
+    exception a response in the form of all errors.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -161,7 +182,9 @@ class Router(SpecMiddleware):
 
     def add_api(self, specification: Specification, base_path: str | None = None, **_: Any) -> None:
         self._base_path = specification.base_path if base_path is None else base_path
-        self._paths += [self._base_path + path for path in specification["paths"] if "{" not in path]
+        self._paths += [
+            self._base_path + path for path in specification["paths"] if "{" not in path
+        ]
         for path, item in specification["paths"].items():
             for method in METHODS & item.keys():
                 operation_id = item[method]["operationId"]
@@ -189,7 +212,9 @@ class Router(SpecMiddleware):
         routed = end.operations.get(context.method)
         if routed is None:
             allow = ", ".join(sorted(end.operations))
-            raise ApiError("METHOD_NOT_ALLOWED", headers={"Allow": allow}, method=context.method, allow=allow)
+            raise ApiError(
+                "METHOD_NOT_ALLOWED", headers={"Allow": allow}, method=context.method, allow=allow
+            )
         context.operation_id = routed["operation_id"]
         context.path_params = {name: path[place] for name, place in end.places.items()}
         scope.setdefault("extensions", {})[ROUTING_CONTEXT] = routed
@@ -221,20 +246,27 @@ class Router(SpecMiddleware):
         path = segments(scope)
         shown = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")[:200]
         if path[-1] and self._find([*path, ""]) is not None:
-            return ApiError("NOT_FOUND", message=f"{shown} is not found. Add the trailing slash: {shown}/")
+            return ApiError(
+                "NOT_FOUND", message=f"{shown} is not found. Add the trailing slash: {shown}/"
+            )
         if not path[-1] and self._find(path[:-1]) is not None:
-            return ApiError("NOT_FOUND", message=f"{shown} is not found. Remove the trailing slash: {shown[:-1]}")
+            return ApiError(
+                "NOT_FOUND",
+                message=f"{shown} is not found. Remove the trailing slash: {shown[:-1]}",
+            )
         # Imported here: only errors need it.
         from difflib import get_close_matches
 
         near = get_close_matches(shown, self._paths, n=1, cutoff=0.8)
         if near:
-            return ApiError("NOT_FOUND", message=f"There is no {shown} here. Did you mean {near[0]}?")
+            return ApiError(
+                "NOT_FOUND", message=f"There is no {shown} here. Did you mean {near[0]}?"
+            )
         return ApiError("NOT_FOUND", message=f"There is no {shown} here.")
 
 
 def segments(scope: Scope) -> list[str]:
-    """Return the path between its slashes. An encoded slash is part of a segment, so the raw path is split."""
+    """Return a path's segments. An encoded slash is part of one, so the raw path is split."""
     raw: bytes = scope.get("raw_path") or b""
     if b"%" not in raw:
         path: str = scope["path"]
@@ -246,19 +278,23 @@ def segments(scope: Scope) -> list[str]:
 
 
 Authenticate = Callable[[RequestContext, bool], Awaitable[Runtime | None]]
-"""Returns the runtime of the world a request is for; the flag says whether the document requires a key.
+"""Returns the runtime of a request's world; the flag says whether a key is required.
 
-None is for operations of the control API that are about no world. Raises :class:`ApiError` for a wrong key.
+None is for operations of the control API that are about no world. Raises :class:`ApiError` for a
+wrong key.
 """
 
 
 class AuthenticatedOperation:
     """The authentication of one operation, by the document's ``security``.
 
-    It comes after routing, so that an unknown path is 404 for everybody, and before anything reads the body (B-05).
+    It comes after routing, so that an unknown path is 404 for everybody, and before anything reads
+    the body (B-05).
     """
 
-    def __init__(self, next_app: ASGIApp, operation: AbstractOperation, authenticate: Authenticate) -> None:
+    def __init__(
+        self, next_app: ASGIApp, operation: AbstractOperation, authenticate: Authenticate
+    ) -> None:
         self._next_app = next_app
         self._authenticate = authenticate
         self._required = bool(operation.security) and {} not in operation.security

@@ -1,7 +1,8 @@
-"""The service's API, ``/v1``: a secret key opens a world, and a function of the rules executes the operation.
+"""The service's API, ``/v1``: a secret key opens a world, and a rule executes the operation.
 
-Between key and body stand security profiles, limits, forced errors, injected faults and the form of the headers, in this
-order (B-05); a POST with an Idempotency-Key is executed once, and its response repeated (B-16).
+Between key and body stand security profiles, limits, forced errors, injected faults and the form of
+the headers, in this order (B-05); a POST with an Idempotency-Key is executed once, and its response
+repeated (B-16).
 """
 
 from __future__ import annotations
@@ -26,7 +27,12 @@ from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
 from emulator.resources.app import clients
 from emulator.resources.app.idempotency import lookup, store
-from emulator.resources.app.security_profiles import SecurityProfile, check_request, in_force, opens_to
+from emulator.resources.app.security_profiles import (
+    SecurityProfile,
+    check_request,
+    in_force,
+    opens_to,
+)
 from emulator.resources.app.settings import settings
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.faults import Fault
@@ -46,7 +52,7 @@ HEADER_KEY = HEADER.lower().encode()
 
 
 class RequestPolicy:
-    """A layer of the service's stack, after authentication. ``paths`` are the document's, by operationId."""
+    """A layer of the stack after authentication. ``paths`` are the document's, by operationId."""
 
     def __init__(self, app: ASGIApp, paths: Mapping[str, str]) -> None:
         self._app = _checking_headers(app)
@@ -57,9 +63,11 @@ class RequestPolicy:
         runtime: Any = context.runtime
         own: Any = context.settings
         if context.repeats_a_header:
-            # Here, and not with the form of the other headers, so that no profile chooses between two.
+            # Here, and not with the form of the other headers, so that no profile chooses between
+            # two.
             context.require_single("Origin")
-        # A request without a key comes from a link in an email. The merchant's customer opens it, not their server.
+        # A request without a key comes from a link in an email. The merchant's customer opens it,
+        # not their server.
         if runtime.world.holds(SecurityProfile) and b"authorization" in context.headers:
             _apply_security_profiles(context, runtime.world)
         is_limited = own.rate_limit is not None or own.concurrency_limit is not None
@@ -72,7 +80,9 @@ class RequestPolicy:
     ) -> None:
         """Raise 429 beyond the App's limits (B-25), or the error that the header asks for."""
         # Not time.monotonic: freezegun freezes that one too, and limits count real time.
-        with runtime.rate_limiter.acquire(settings(runtime.world), asyncio.get_running_loop().time()):
+        with runtime.rate_limiter.acquire(
+            settings(runtime.world), asyncio.get_running_loop().time()
+        ):
             if HEADER_KEY in context.headers:
                 context.raw, _ = await read_ahead(receive)
                 if (error := asked_for(context)) is not None:
@@ -81,7 +91,9 @@ class RequestPolicy:
 
 
 def _checking_headers(app: ASGIApp) -> ASGIApp:
-    """Return the application behind a check of the form of the headers (B-05): 400, before any of the body."""
+    """Return the application behind a check of the form of the headers (B-05): 400, before any of
+    the body.
+    """
 
     def checked(scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         context: RequestContext = scope[SCOPE_KEY]
@@ -98,7 +110,9 @@ def _checking_headers(app: ASGIApp) -> ASGIApp:
 def _apply_security_profiles(context: RequestContext, world: World) -> None:
     """Raise 403 for a request that the App's security profiles forbid (B-70)."""
     if in_force(world):
-        check_request(world, context.client_address(world), context.header(b"origin"), context.operation_id)
+        check_request(
+            world, context.client_address(world), context.header(b"origin"), context.operation_id
+        )
 
 
 # -- idempotency (B-16)
@@ -107,7 +121,7 @@ def _apply_security_profiles(context: RequestContext, world: World) -> None:
 REPLAYED = {"Idempotent-Replayed": "true"}
 
 STORED_ERRORS = (404, 409)
-"""Statuses of errors that depend on the objects and are stored; any other is raised before an object is read."""
+"""Statuses of stored errors, which depend on objects; others precede any reading of objects."""
 
 IDEMPOTENCY_KEY = b"idempotency-key"
 
@@ -136,7 +150,7 @@ class IdempotentRequest:
     async def execute(
         self, context: RequestContext, runtime: Runtime, command: Command, arguments: dict[str, Any]
     ) -> Response:
-        """Return the stored response, or that of the command, which is stored in the command's own unit of work.
+        """Return the stored response, else the command's, stored in the command's unit of work.
 
         Raises 409 while another request with the key is being executed.
         """
@@ -153,7 +167,9 @@ class IdempotentRequest:
             if error.code == "IDEMPOTENCY_CONFLICT" or error.status not in STORED_ERRORS:
                 raise
             response = context.error_response(error)
-            await runtime.serve(self._store, {"status": response.status, "body": response.body}, context.request_id)
+            await runtime.serve(
+                self._store, {"status": response.status, "body": response.body}, context.request_id
+            )
         finally:
             running.discard(self.key)
         return response
@@ -163,7 +179,9 @@ class IdempotentRequest:
         if stored is not None:
             return Response(stored.status, stored.body, REPLAYED)
         result = command(world, **arguments)
-        return self._run_steps(world, result) if isgenerator(result) else self._respond(world, result)
+        return (
+            self._run_steps(world, result) if isgenerator(result) else self._respond(world, result)
+        )
 
     def _run_steps(self, world: World, steps: Any) -> Any:
         result = yield from steps
@@ -179,7 +197,7 @@ class IdempotentRequest:
 
 
 def fingerprint(method: str, path: str, raw: bytes) -> str:
-    """Return a text that is equal for equal method, path and JSON body, whatever its white space and the order of its keys."""
+    """Return an equal text for equal method, path and JSON, white space and key order aside."""
     body = json.dumps(validation.parse(raw), sort_keys=True)
     return hashlib.sha256(f"{method} {path} {body}".encode()).hexdigest()
 
@@ -189,14 +207,14 @@ def fingerprint(method: str, path: str, raw: bytes) -> str:
 
 METHODS = "GET, POST, PATCH, DELETE"
 READABLE = "Request-Id, Retry-After, Idempotent-Replayed"
-"""Headers of the service that a page may read, beside the body and the few that it may read anyway."""
+"""Headers of the service that a page may read, beside the body and the usual few."""
 
 MAX_AGE = "3600"
 """Seconds that a browser may remember the answer to a preflight."""
 
 
 class Cors:
-    """Answers preflights itself, and adds to the responses of an ASGI application which pages may read them."""
+    """Answers preflights itself, and adds headers saying which pages may read responses."""
 
     def __init__(self, app: ASGIApp, engine: Engine) -> None:
         self._app = app
@@ -208,29 +226,38 @@ class Cors:
         if b"origin" not in context.headers:
             return self._app(scope, receive, send)
         origin = context.header(b"origin") or ""
-        is_preflight = context.method == "OPTIONS" and b"access-control-request-method" in context.headers
+        is_preflight = (
+            context.method == "OPTIONS" and b"access-control-request-method" in context.headers
+        )
         if is_preflight and self._allows(self._runtime_of_key(context), origin):
             return send_response(Response(204, b"", _preflight_headers(context, origin)), send)
         return self._app(scope, receive, self._with_headers(context, send, origin))
 
     def _with_headers(self, context: RequestContext, send: Send, origin: str) -> Send:
-        """Return a ``send`` that adds the headers if the world, which is known by then, opens to this origin."""
+        """Return a ``send`` adding the headers if the world, then known, opens to this origin."""
 
         async def send_shared(message: Message) -> None:
             if message["type"] == "http.response.start" and self._allows(context.runtime, origin):
                 shared = {**_shared(origin), "Access-Control-Expose-Headers": READABLE}
-                extra = [(name.lower().encode(), value.encode("latin-1")) for name, value in shared.items()]
+                extra = [
+                    (name.lower().encode(), value.encode("latin-1"))
+                    for name, value in shared.items()
+                ]
                 message = {**message, "headers": [*message.get("headers", ()), *extra]}
             await send(message)
 
         return send_shared
 
     def _allows(self, runtime: Runtime | None, origin: str) -> bool:
-        """Return whether the world's App opens to this origin; where no world is known, whether any App here does."""
-        return self._engine.any_opens_to(origin) if runtime is None else opens_to(runtime.world, origin)
+        """Return whether the world's App, or without one any App here, opens to this origin."""
+        return (
+            self._engine.any_opens_to(origin)
+            if runtime is None
+            else opens_to(runtime.world, origin)
+        )
 
     def _runtime_of_key(self, context: RequestContext) -> Runtime | None:
-        """Return the runtime of the world of the request's key, where there is one: browsers send none with a preflight."""
+        """Return the runtime of the request's key, if any: preflights carry none."""
         try:
             return self._engine.runtimes.get(clients.parse_key(context.authorization())[0])
         except ApiError:
@@ -238,11 +265,15 @@ class Cors:
 
 
 def _shared(origin: str) -> dict[str, str]:
-    return {"Access-Control-Allow-Origin": origin, "Access-Control-Allow-Credentials": "true", "Vary": "Origin"}
+    return {
+        "Access-Control-Allow-Origin": origin,
+        "Access-Control-Allow-Credentials": "true",
+        "Vary": "Origin",
+    }
 
 
 def _preflight_headers(context: RequestContext, origin: str) -> dict[str, str]:
-    """Return the headers for an allowed page: any method of the service and the headers it asks for."""
+    """Return an allowed page's headers: all methods, and the headers it asks for."""
     wanted = context.header(b"access-control-request-headers")
     return {
         **_shared(origin),
@@ -275,7 +306,7 @@ def paths(document: Document) -> dict[str, str]:
 
 
 def sandbox_only(document: Document) -> frozenset[str]:
-    """Return the operations that only a sandbox has, by the tags that the document marks ``x-sandbox-only`` (B-07, B-60)."""
+    """Return the operations marked ``x-sandbox-only`` by their tags (B-07, B-60)."""
     tags = {tag["name"] for tag in document["tags"] if tag.get("x-sandbox-only")}
     return frozenset(
         operation["operationId"]
@@ -292,7 +323,7 @@ class CachedKey(NamedTuple):
 
 
 class Authenticator:
-    """Checks the key, then the state of App and company: the first of the checks in order (B-05)."""
+    """Checks the key, then App and company: the first of the checks in order (B-05)."""
 
     def __init__(self, engine: Engine, sandbox_only: frozenset[str]) -> None:
         self._engine = engine
@@ -306,7 +337,7 @@ class Authenticator:
             del self._cached[key]
 
     async def authenticate(self, context: RequestContext, required: bool) -> Runtime:
-        """Return the runtime of the world of the key in ``Authorization``. Raises 401 or 403 (B-02 to B-04)."""
+        """Return the runtime of the ``Authorization`` key. Raises 401 or 403 (B-02 to B-04)."""
         value = context.authorization()
         if value is None and not required:
             runtime, rules = CachedKey(await self._opened_by_token(context), ())
@@ -323,11 +354,14 @@ class Authenticator:
                 raise ApiError("SANDBOX_ONLY")
             if context.operation_id == "resetSandbox":
                 # Here and not in the operation, so that body and query make no difference (B-07).
-                raise ApiError("PERMISSION_DENIED", message="Only a sandbox can be reset; this is a production key.")
+                raise ApiError(
+                    "PERMISSION_DENIED",
+                    message="Only a sandbox can be reset; this is a production key.",
+                )
         return runtime
 
     async def _opened_by_token(self, context: RequestContext) -> Runtime:
-        """Return, without a key, the world of the invoice in the path, if the query has the token of its PDF (B-66)."""
+        """Return the world of the path's invoice if the query has the token of its PDF (B-66)."""
         query = dict(fields(context.query_string))
         token = query.get("token")
         if token is None:
@@ -349,18 +383,23 @@ class Authenticator:
 
 
 WAITING_FOR_A_DELIVERY = ("testWebhook", "retryWebhookDelivery")
-"""Operations that respond after a delivery to the endpoint in their path, which waits for those before it."""
+"""Operations that respond after a delivery to their path's endpoint and the ones before."""
 
 
 async def execute(
-    context: RequestContext, runtime: Runtime, operation: OperationHandler, arguments: dict[str, Any]
+    context: RequestContext,
+    runtime: Runtime,
+    operation: OperationHandler,
+    arguments: dict[str, Any],
 ) -> Any:
-    """Execute a command of the rules as a unit of work; a POST with an Idempotency-Key only once (B-16)."""
+    """Execute a rule's command as a unit of work; once per POST's Idempotency-Key (B-16)."""
     if context.method == "POST":
         if operation.operation_id in WAITING_FOR_A_DELIVERY:
             await runtime.advances.require_answered(context.path_params["id"])
         if IDEMPOTENCY_KEY in context.headers:
-            request = IdempotentRequest(context.header(IDEMPOTENCY_KEY) or "", context, operation.status)
+            request = IdempotentRequest(
+                context.header(IDEMPOTENCY_KEY) or "", context, operation.status
+            )
             return await request.execute(context, runtime, operation.function, arguments)
     if context.hold_ms:
         await context.hold()
@@ -376,5 +415,7 @@ async def invoice_pdf_response(document: InvoiceDocument) -> Response:
     from emulator.presentation.pdf import invoice_pdf
 
     pdf = await asyncio.to_thread(invoice_pdf.render, document)
-    disposition = {"Content-Disposition": f'inline; filename="{document.invoice.invoice_number}.pdf"'}
+    disposition = {
+        "Content-Disposition": f'inline; filename="{document.invoice.invoice_number}.pdf"'
+    }
     return Response(200, pdf, disposition, media_type=b"application/pdf")

@@ -1,4 +1,4 @@
-"""URLs in requests (B-82): which a field takes, by the pattern of its format, and which part of another one is wrong."""
+"""URLs in requests (B-82): fields take the pattern of their format; errors name the wrong part."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ EXPLAINED: Mapping[str, str] = {
     "uri": "must be an http:// or https:// URL",
     "https-uri": "must be an https:// URL",
     "page-url": "must be an https:// URL; http:// is for loopback hosts only",
-    "app-url": "must be an http:// or https:// URL, or one of an app's own scheme such as myapp://thanks",
+    "app-url": (
+        "must be an http:// or https:// URL, or one of an app's own scheme such as myapp://thanks"
+    ),
 }
 """The formats of URLs, and the rule of each."""
 
@@ -24,11 +26,13 @@ _RULES: Mapping[str, Callable[[str], bool]] = {
 }
 """What a pattern cannot say."""
 
-_PATTERNS = {name: re.compile(LIMITS[name]["pattern"].removesuffix("$"), re.ASCII) for name in EXPLAINED}
+_PATTERNS = {
+    name: re.compile(LIMITS[name]["pattern"].removesuffix("$"), re.ASCII) for name in EXPLAINED
+}
 
 
 def takes(format: str, text: str) -> bool:
-    """Return whether a text is a URL of this format; an address in brackets has to be one of IPv6."""
+    """Return whether a text is a URL of this format; a bracketed address must be IPv6."""
     if not _PATTERNS[format].fullmatch(text):
         return False
     try:
@@ -43,7 +47,10 @@ PROBLEMS: Mapping[str, str] = {
     "capitals": "must have its scheme in lower case, such as https://",
     "password": "must have no user name or password in it; they would show up in logs",
     "no_host": "must have a host after ://",
-    "host": "must have a host of ASCII letters, digits, '.', '_' and '-'; other letters are written as xn--…",
+    "host": (
+        "must have a host of ASCII letters, digits, '.', '_' and '-'; other letters are written as"
+        " xn--…"
+    ),
     "port": "must have a port of at most 65535",
     "brackets": "must have an IPv6 address in its brackets",
 }
@@ -53,7 +60,7 @@ _PARTS = re.compile(r"([^:/?#]*)://([^/?#]*@)?(\[[^\]/?#]*\]|[^:/?#]*)(:[^/?#]*)
 
 
 def problem(format: str, text: str) -> str:
-    """Return the sentence about the first part that is wrong of a URL that a format does not take."""
+    """Return the sentence about a URL's first wrong part, for a format that rejects the URL."""
     if re.search(r"[\s\x00-\x1f\x7f]", text):
         return PROBLEMS["space"]
     if not (parts := _PARTS.fullmatch(text)):
@@ -61,7 +68,10 @@ def problem(format: str, text: str) -> str:
     scheme, user, host, port, _ = parts.groups()
     if scheme != scheme.lower() and takes(format, text.replace(scheme, scheme.lower(), 1)):
         return PROBLEMS["capitals"]
-    is_host, is_port = takes("uri", f"http://{host}/"), takes("uri", f"http://localhost{port or ''}/")
+    is_host, is_port = (
+        takes("uri", f"http://{host}/"),
+        takes("uri", f"http://localhost{port or ''}/"),
+    )
     found = {
         "password": bool(user),
         "no_host": not host,

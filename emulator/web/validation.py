@@ -1,7 +1,7 @@
-"""Validation: from the text of a body to its values, or to one error that names all that is wrong (B-05, B-10 to B-12).
+"""Validation: from a body's text to values, or one error for all violations (B-05, B-10 to B-12).
 
-Strict JSON, the formats and the schemas of the document, compiled once: a quick check of validity, and the list of all
-violations of a value that is invalid.
+Strict JSON, the formats and the schemas of the document, compiled once: a quick check of validity,
+and the list of all violations of a value that is invalid.
 """
 
 from __future__ import annotations
@@ -36,14 +36,16 @@ _ESCAPED_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 def malformed(reason: str) -> ApiError:
     """Return the error for a malformed body: 400 ``VALIDATION_ERROR`` (B-12)."""
-    return ApiError("VALIDATION_ERROR", http_status=400, message=f"The body must be a JSON object: {reason}.")
+    return ApiError(
+        "VALIDATION_ERROR", http_status=400, message=f"The body must be a JSON object: {reason}."
+    )
 
 
 def parse(raw: bytes) -> dict[str, Any]:
     """Return the object in a JSON body; an empty body counts as ``{}``.
 
-    Raises 400 for: not UTF-8, not JSON, not an object, duplicate keys, NaN and Infinity, numbers out of range,
-    unpaired surrogates, nesting too deep.
+    Raises 400 for: not UTF-8, not JSON, not an object, duplicate keys, NaN and Infinity, numbers
+    out of range, unpaired surrogates, nesting too deep.
     """
     if not raw.strip():
         return {}
@@ -72,29 +74,43 @@ def _check_text(raw: bytes) -> None:
     """Raise 400 for what need not be parsed to see that it is malformed."""
     if raw.startswith(_BYTE_ORDER_MARK):
         raise malformed("it begins with a byte order mark")
-    # A value can take a hundred times the memory of its text. Fewer bytes cannot hold so many values.
+    # A value can take a hundred times the memory of its text. Fewer bytes cannot hold so many
+    # values.
     if len(raw) > VALUES.most and raw.count(b",") + raw.count(b"[") + raw.count(b"{") > VALUES.most:
         raise malformed(f"it has more than {VALUES.most} values")
 
 
-_KINDS = {list: "an array", str: "a string", int: "a number", float: "a number", bool: "a boolean", type(None): "null"}
+_KINDS = {
+    list: "an array",
+    str: "a string",
+    int: "a number",
+    float: "a number",
+    bool: "a boolean",
+    type(None): "null",
+}
 
 
 def _deeper(value: Any, levels: int) -> bool:
-    """Return whether objects and arrays are nested in more levels than this; looks at one level at a time, not recursively."""
+    """Return whether nesting exceeds this many levels; goes level by level, not recursively."""
     level = [value]
     for _ in range(levels):
-        parts = (each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list))
+        parts = (
+            each.values() if isinstance(each, dict) else each
+            for each in level
+            if isinstance(each, dict | list)
+        )
         level = [*chain.from_iterable(parts)]
     return any(isinstance(part, dict | list) for part in level)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    # The same few names come with every body and are stored with metadata: one string for each is enough.
+    # The same few names come with every body and are stored with metadata: one string for each is
+    # enough.
     value = {intern(name): part for name, part in pairs}
     if len(value) != len(pairs):
         seen: set[str] = set()
-        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]  # add is falsy
+        # add is falsy
+        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
         raise ValueError(f"the key {twice[:40]!r} stands twice")
     return value
 
@@ -116,7 +132,9 @@ def _constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_int=_integer, parse_float=_float, parse_constant=_constant)
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_object, parse_int=_integer, parse_float=_float, parse_constant=_constant
+)
 
 
 # -- formats
@@ -132,7 +150,7 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
 def _passes(parse: Callable[[str], object]) -> Callable[[str], bool]:
-    """Return the check that a parser stands for: a text passes unless the parser raises ``ValueError``."""
+    """Return a parser's check: a text passes unless the parser raises ``ValueError``."""
 
     def check(text: str) -> bool:
         try:
@@ -168,7 +186,8 @@ FORMATS: dict[str, Callable[[str], bool]] = {
 
 EXPLAINED: dict[str, str] = {
     **dict.fromkeys(
-        ("date-time", "instant"), "must be an ISO 8601 date or instant, such as 2026-01-31 or 2026-01-31T09:30:00Z"
+        ("date-time", "instant"),
+        "must be an ISO 8601 date or instant, such as 2026-01-31 or 2026-01-31T09:30:00Z",
     ),
     "date": "must be a date YYYY-MM-DD",
     "email": "must be an email address of at most 254 characters, such as name@example.com",
@@ -188,7 +207,9 @@ _DURATION = (
 
 EXPLAINED_PATTERNS = {
     **{LIMITS[name]["pattern"]: EXPLAINED[name] for name in LIMITS if "pattern" in LIMITS[name]},
-    r"^(?!\.\.?$)[A-Za-z0-9._-]+$": "must be of letters, digits, '.', '_' and '-', and not '.' or '..'",
+    r"^(?!\.\.?$)[A-Za-z0-9._-]+$": (
+        "must be of letters, digits, '.', '_' and '-', and not '.' or '..'"
+    ),
     r"^[A-Za-z0-9_-]+$": "must be of letters, digits, '_' and '-'",
     r"^[ -~]+$": "must be of printable ASCII characters",
     r"^[0-9]( ?[0-9]){11,18}$": "must be a card number of 12 to 19 digits",
@@ -197,9 +218,11 @@ EXPLAINED_PATTERNS = {
     r"^[1-5](xx|[0-9]{2})$": "must be a status such as 404 or 4xx",
     r"^[^.=]+(\.[^.=]+)+=[\s\S]*$": "must be ID.FIELD=VALUE",
     _DURATION: "must be a duration such as 31d, 2h, 90s, P1M or PT90S",
-    r"^(running|frozen(@.{1,40})?)$": "must be running, frozen, or frozen@ and an instant such as 2026-01-01T00:00:00Z",
+    r"^(running|frozen(@.{1,40})?)$": (
+        "must be running, frozen, or frozen@ and an instant such as 2026-01-01T00:00:00Z"
+    ),
 }
-"""The sentence for a text that does not match the pattern of its format, or one of a field's own."""
+"""Sentences for texts that do not match the pattern of a format or a field."""
 
 
 # -- schemas
@@ -210,7 +233,7 @@ MAX_VIOLATIONS = 100
 
 
 class Violation(NamedTuple):
-    """One thing that is wrong: the dotted path of the field, the violated keyword, a sentence and the error code."""
+    """One violation: dotted path of the field, violated keyword, sentence and error code."""
 
     path: str
     keyword: str
@@ -229,7 +252,9 @@ class CompiledSchema:
         # Loaded on first use: a start validates nothing.
         import jsonschema_rs
 
-        return jsonschema_rs.Draft4Validator(to_draft4(self.source), validate_formats=True, formats=FORMATS)
+        return jsonschema_rs.Draft4Validator(
+            to_draft4(self.source), validate_formats=True, formats=FORMATS
+        )
 
     def accepts(self, value: object) -> bool:
         """Return whether a value is valid; quicker than :meth:`violations`."""
@@ -251,7 +276,7 @@ class CompiledSchema:
 
     @cached_property
     def _nested(self) -> list[tuple[str, bool, CompiledSchema]]:
-        """The properties whose objects have defaults: name, whether it is a list, schema of the objects."""
+        """Properties with object defaults: name, whether a list, the objects' schema."""
         nested = []
         for name, part in self.source.get("properties", {}).items():
             many = part.get("type") == "array"
@@ -261,12 +286,14 @@ class CompiledSchema:
         return nested
 
     def complete(self, value: dict[str, Any]) -> dict[str, Any]:
-        """Return the object with every default of the document filled in; parts of a wrong type stay as they are."""
+        """Return the object with the document's defaults; parts of a wrong type stay as is."""
         completed = {**self.defaults, **value}
         for name, many, inner in self._nested:
             part = completed.get(name)
             if many and isinstance(part, list):
-                completed[name] = [inner.complete(item) if isinstance(item, dict) else item for item in part]
+                completed[name] = [
+                    inner.complete(item) if isinstance(item, dict) else item for item in part
+                ]
             elif isinstance(part, dict):
                 completed[name] = inner.complete(part)
         return completed
@@ -282,11 +309,13 @@ def known(value: Any, schema: Mapping[str, Any]) -> Any:
     properties = _properties(schema)
     if not isinstance(value, dict) or not properties:
         return value
-    return {name: known(part, properties[name]) for name, part in value.items() if name in properties}
+    return {
+        name: known(part, properties[name]) for name, part in value.items() if name in properties
+    }
 
 
 def without_nulls(value: Any, schema: Mapping[str, Any], in_lists_only: bool) -> Any:
-    """Return an object without the fields that are null and that an object of this schema can show as null.
+    """Return an object without null fields that its schema can show as null.
 
     On every level, or in the entries of lists only.
     """
@@ -312,7 +341,7 @@ def _properties(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _cut(value: Any, schema: Mapping[str, Any]) -> Any:
-    """Return a value cut down to one entry more than a bound allows: one too many is as invalid as a million."""
+    """Return a value cut to a bound's length plus one: one too many is as invalid as a million."""
     if isinstance(value, list):
         items = value[: schema.get("maxItems", len(value)) + 1]
         return [_cut(item, schema.get("items", {})) for item in items]
@@ -326,12 +355,17 @@ def _cut(value: Any, schema: Mapping[str, Any]) -> Any:
 def to_draft4(node: Any) -> Any:
     """Return a schema of OpenAPI 3.0 as JSON Schema draft 4.
 
-    ``nullable`` becomes a type, ``x-key-minLength`` a pattern, ``x-required-unless`` an ``anyOf`` for each field.
-    A ``minimum`` with a code of its own is left to the rule, which knows the App's (B-23).
+    ``nullable`` becomes a type, ``x-key-minLength`` a pattern, ``x-required-unless`` an ``anyOf``
+    for each field. A ``minimum`` with a code of its own is left to the rule, which knows the App's
+    (B-23).
     """
     if not isinstance(node, dict):
         return map_parts(node, to_draft4)
-    schema = {key: to_draft4(value) for key, value in node.items() if key not in _ANNOTATIONS and key != "properties"}
+    schema = {
+        key: to_draft4(value)
+        for key, value in node.items()
+        if key not in _ANNOTATIONS and key != "properties"
+    }
     if "properties" in node:
         schema["properties"] = {name: to_draft4(part) for name, part in node["properties"].items()}
     if "x-key-minLength" in schema:
@@ -343,7 +377,9 @@ def to_draft4(node: Any) -> Any:
         del schema["minimum"]
     if "x-required-unless" in node:
         exceptions = schema.pop("x-required-unless").items()
-        schema["allOf"] = [{"anyOf": [{"required": [name]}, exception]} for name, exception in exceptions]
+        schema["allOf"] = [
+            {"anyOf": [{"required": [name]}, exception]} for name, exception in exceptions
+        ]
     return _with_null(schema) if schema.pop("nullable", False) else schema
 
 
@@ -369,9 +405,13 @@ def _violations(error: Any) -> Iterator[Violation]:
         keys = path.endswith("metadata")  # the one object whose keys are the client's own
         for name in kind.unexpected:
             yield Violation(
-                _under(path, name[:60]), "key" if keys else "unknown", _key(name) if keys else "unknown field"
+                _under(path, name[:60]),
+                "key" if keys else "unknown",
+                _key(name) if keys else "unknown field",
             )
-    elif kind.name == "oneOf" and all(each.kind.name in ("required", "not") for each in chain(*kind.context)):
+    elif kind.name == "oneOf" and all(
+        each.kind.name in ("required", "not") for each in chain(*kind.context)
+    ):
         yield _choice(error, path)
     elif kind.name in ("anyOf", "oneOf") and kind.context:
         yield from _closest(error, path)
@@ -382,7 +422,11 @@ def _violations(error: Any) -> Iterator[Violation]:
 
 
 def _key(name: str) -> str:
-    return f"keys have at most {METADATA_KEY.most} characters" if name else "keys have at least 1 character"
+    return (
+        f"keys have at most {METADATA_KEY.most} characters"
+        if name
+        else "keys have at least 1 character"
+    )
 
 
 def _under(path: str, name: str) -> str:
@@ -390,18 +434,26 @@ def _under(path: str, name: str) -> str:
 
 
 def _choice(error: Any, path: str) -> Violation:
-    """Return the violation of a choice of fields, in which the alternatives differ: no field, or more than one, is given."""
-    absent = [each.kind.property for each in chain(*error.kind.context) if each.kind.name == "required"]
+    """Return the violation of a choice of fields, of which exactly one must be given."""
+    absent = [
+        each.kind.property for each in chain(*error.kind.context) if each.kind.name == "required"
+    ]
     given = [name for name in error.instance if name not in absent]
-    sentence = f"only one of {', '.join(given)} can be given" if given else f"one of {', '.join(absent)} is required"
+    sentence = (
+        f"only one of {', '.join(given)} can be given"
+        if given
+        else f"one of {', '.join(absent)} is required"
+    )
     return Violation(path, "oneOf", sentence, "VALIDATION_ERROR")
 
 
 def _closest(error: Any, path: str) -> Iterator[Violation]:
-    """Yield the violations of the alternative whose type fits; in the document alternatives differ in type."""
+    """Yield the violations of the alternative whose type fits; alternatives differ in type."""
     depth, types = len(error.instance_path), []
     for branch in error.kind.context:
-        wrong = [each for each in branch if each.kind.name == "type" and len(each.instance_path) == depth]
+        wrong = [
+            each for each in branch if each.kind.name == "type" and len(each.instance_path) == depth
+        ]
         if not wrong:
             for each in branch:
                 yield from _violations(each)
@@ -430,14 +482,18 @@ def _sentence(kind: Any, error: Any) -> str:
     if kind.name == "format":
         is_url = kind.format in url_formats.EXPLAINED
         return (
-            url_formats.problem(kind.format, error.instance) if is_url else EXPLAINED.get(kind.format, "is malformed")
+            url_formats.problem(kind.format, error.instance)
+            if is_url
+            else EXPLAINED.get(kind.format, "is malformed")
         )
     if kind.name == "pattern" and kind.pattern in EXPLAINED_PATTERNS:
         return EXPLAINED_PATTERNS[kind.pattern]
     if kind.name == "type":
         return _one_of(kind.types)
     if kind.name == "enum":
-        codes = next((name for name, listed in CODES.items() if kind.options == sorted(listed())), "")
+        codes = next(
+            (name for name, listed in CODES.items() if kind.options == sorted(listed())), ""
+        )
         return EXPLAINED.get(codes) or "must be one of " + ", ".join(
             str(option) for option in kind.options if option is not None
         )
@@ -469,7 +525,7 @@ _SENTENCES = {
 
 
 def error_of(violations: Sequence[Violation]) -> ApiError:
-    """Return all violations of a request as one error: one field gives its own code, several ``VALIDATION_ERROR`` (B-12)."""
+    """Return violations as one error: one field's own code, else ``VALIDATION_ERROR`` (B-12)."""
     errors: dict[str, list[str]] = {}
     for violation in violations:
         if violation.path:  # one of the body as a whole is of no field
@@ -479,11 +535,16 @@ def error_of(violations: Sequence[Violation]) -> ApiError:
     if len({violation.path for violation in violations}) > 1 and codes != {"INVALID_FILTER_PARAM"}:
         return ApiError("VALIDATION_ERROR", errors=errors, fields=named(errors))
     code = first.code if len(codes) == 1 else "INVALID_FIELD"
-    return ApiError(code, param=first.path or None, errors=errors, message=f"{first.path}: {first.message}".strip(": "))
+    return ApiError(
+        code,
+        param=first.path or None,
+        errors=errors,
+        message=f"{first.path}: {first.message}".strip(": "),
+    )
 
 
 def body_of(error: ApiError, *, request_id: str, docs_url: str, shape: str) -> bytes:
-    """Return the JSON of an error. ``shape`` is the setting ``error_shape``: documented, flat or nested (B-10)."""
+    """Return an error's JSON. ``shape`` is ``error_shape``: documented, flat or nested (B-10)."""
     documented_nested = ERRORS[error.code].flat is not None
     nested = documented_nested if shape == "documented" else shape == "nested"
     return msgspec.json.encode(_nested(error) if nested else _flat(error, request_id, docs_url))
@@ -494,7 +555,9 @@ def _nested(error: ApiError) -> dict[str, Any]:
     if error.param:
         inner["param"] = error.param
     elif error.errors:  # this shape has no field for them
-        inner["message"] = "; ".join(f"{field}: {', '.join(messages)}" for field, messages in error.errors.items())
+        inner["message"] = "; ".join(
+            f"{field}: {', '.join(messages)}" for field, messages in error.errors.items()
+        )
     return {"error": inner}
 
 

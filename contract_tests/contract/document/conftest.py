@@ -1,4 +1,4 @@
-"""The documents under test, bundled from their files, so that the tests see what the author wrote last."""
+"""The documents under test, bundled from their files, so the tests see their latest version."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """A judge says what is wrong with a value under a schema of a document, in OpenAPI 3.0 or in 3.1.
 
-``jsonschema_rs`` looks first, and accepts nearly every value in a hundredth of the time. ``jsonschema`` explains what it
-does not accept. In a long run ``jsonschema`` judges every value (``Judge.enough``), so that no verdict rests on the
-validator that the server itself uses.
+``jsonschema_rs`` looks first, and accepts nearly every value in a hundredth of the time.
+``jsonschema`` explains what it does not accept. In a long run ``jsonschema`` judges every value
+(``Judge.enough``), so that no verdict rests on the validator that the server itself uses.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ from emulator.document.tree import fragment
 
 
 CURRENCIES = frozenset(list_currencies())
-COUNTRIES = frozenset(filter(re.compile("[A-Z]{2}").fullmatch, map(str, Locale("en").territories))) - {"EU", "UN", "ZZ"}
+COUNTRIES = frozenset(
+    filter(re.compile("[A-Z]{2}").fullmatch, map(str, Locale("en").territories))
+) - {"EU", "UN", "ZZ"}
 
 Format = Callable[[str], bool]
 
@@ -55,14 +57,20 @@ def _matches(pattern: str) -> Format:
 
 
 def is_uri(text: str) -> bool:
-    """Return an absolute URI; a redirect address may hold a ``{PLACEHOLDER}`` that RFC 3986 would have percent-encoded."""
-    return re.search(r"\s", text) is None and bool(urlsplit(text).scheme) and bool(urlsplit(text).netloc)
+    """Return whether a text is an absolute URI, also with a ``{PLACEHOLDER}`` (not RFC 3986)."""
+    return (
+        re.search(r"\s", text) is None
+        and bool(urlsplit(text).scheme)
+        and bool(urlsplit(text).netloc)
+    )
 
 
 LABEL = "[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?"
 
 FORMATS: dict[str, Format] = {
-    "date-time": _parses(datetime.fromisoformat, r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)"),
+    "date-time": _parses(
+        datetime.fromisoformat, r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)"
+    ),
     "date": _parses(date.fromisoformat, r"\d{4}-\d\d-\d\d"),
     "instant": _parses(
         datetime.fromisoformat,
@@ -70,7 +78,9 @@ FORMATS: dict[str, Format] = {
     ),
     "email": _matches(r"[!-?A-~]+@[A-Za-z0-9.-]+"),
     "uri": is_uri,
-    "page-url": _matches(r"https://\S+|http://(\S+\.)?(localhost|127(\.\d+){3}|\[::1\])([:/?#]\S*)?"),
+    "page-url": _matches(
+        r"https://\S+|http://(\S+\.)?(localhost|127(\.\d+){3}|\[::1\])([:/?#]\S*)?"
+    ),
     "app-url": _matches(r"(?!javascript|data|vbscript|file|blob|about|ftp)[a-z][a-z0-9+.-]*://\S+"),
     "https-uri": lambda text: is_uri(text) and text.startswith("https://"),
     "currency": CURRENCIES.__contains__,
@@ -106,9 +116,11 @@ BASE = "urn:document"
 
 
 def _or_null(keyword: Keyword) -> Keyword:
-    """``nullable`` admits null beside any other keyword, an enum without null and an ``allOf`` included."""
+    """Let ``nullable`` admit null beside other keywords, also an enum without null or ``allOf``."""
 
-    def lenient(validator: Any, argument: Any, instance: Any, schema: dict[str, Any]) -> Iterator[Any]:
+    def lenient(
+        validator: Any, argument: Any, instance: Any, schema: dict[str, Any]
+    ) -> Iterator[Any]:
         if instance is not None or schema.get("nullable") is not True:
             yield from keyword(validator, argument, instance, schema) or ()
 
@@ -116,20 +128,27 @@ def _or_null(keyword: Keyword) -> Keyword:
 
 
 _extend: Any = extend
-LENIENT = {name: _or_null(keyword) for name, keyword in Draft4Validator.VALIDATORS.items() if name != "$ref"}
+LENIENT = {
+    name: _or_null(keyword)
+    for name, keyword in Draft4Validator.VALIDATORS.items()
+    if name != "$ref"
+}
 NULLABLE: Any = _extend(Draft4Validator, LENIENT)
 
 
 def _plain(node: Any, *, of_30: bool, by_the_letter: bool) -> Any:
     """Return a schema as plain JSON Schema, its references absolute.
 
-    By the letter of OpenAPI 3.0 ``nullable`` widens the type alone, so that an enum must still name null.
+    By the letter of OpenAPI 3.0 ``nullable`` widens the type alone, so that an enum must still name
+    null.
     """
     if isinstance(node, list):
         return [_plain(each, of_30=of_30, by_the_letter=by_the_letter) for each in node]
     if not isinstance(node, dict):
         return node
-    plain = {name: _plain(each, of_30=of_30, by_the_letter=by_the_letter) for name, each in node.items()}
+    plain = {
+        name: _plain(each, of_30=of_30, by_the_letter=by_the_letter) for name, each in node.items()
+    }
     if isinstance(node.get("$ref"), str):
         plain["$ref"] = BASE + node["$ref"]
     if of_30 and isinstance(node.get("nullable"), bool) and plain.pop("nullable"):
@@ -155,8 +174,12 @@ class Judge:
     def __init__(self, document: Document) -> None:
         self.document = document
         of_30 = document["openapi"].startswith("3.0")
-        slow: Any = (OAS30Validator if self.by_the_letter else NULLABLE) if of_30 else Draft202012Validator
-        explained: Any = {"registry": Registry().with_resource(BASE, OPAQUE.create_resource(document))}
+        slow: Any = (
+            (OAS30Validator if self.by_the_letter else NULLABLE) if of_30 else Draft202012Validator
+        )
+        explained: Any = {
+            "registry": Registry().with_resource(BASE, OPAQUE.create_resource(document))
+        }
         if not self.by_the_letter:
             explained["format_checker"] = format_checker()
         quick: Any = jsonschema_rs.Draft4Validator if of_30 else jsonschema_rs.Draft202012Validator
@@ -174,11 +197,13 @@ class Judge:
     def faults(self, schema: Pointer, value: object) -> list[str]:
         if Judge.enough and self.accepts(schema, value):
             return []
-        return [f"{error.json_path}: {error.message}" for error in self._slow(schema).iter_errors(value)]
+        return [
+            f"{error.json_path}: {error.message}" for error in self._slow(schema).iter_errors(value)
+        ]
 
 
 class StrictJudge(Judge):
-    """Validates values against the 3.0 document that is served, as openapi-core does: by the letter of the standard.
+    """Validates values against the served 3.0 document as openapi-core does, by the letter.
 
     ``judged`` counts the values of the whole run.
     """

@@ -1,4 +1,4 @@
-"""A reader of OpenAPI documents: it hands out what is in one, each thing with the JSON pointer to where it stands."""
+"""A reader of OpenAPI documents: hands out their parts with JSON pointers to their places."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def operations(document: Document, under: str = "paths") -> Iterator[Operation]:
 
 
 def parts(document: Document) -> Iterator[Part]:
-    """Yield every object of the document down to, and without, its schemas and its example values."""
+    """Yield every object of the document down to, but without, schemas and example values."""
     yield from _parts(Part((), document))
 
 
@@ -71,11 +71,16 @@ def _children(part: Part) -> Iterator[tuple[str, Any]]:
 
 def _leads_out(pointer: Pointer, key: str) -> bool:
     is_extension = key.startswith("x-") and key != "x-webhooks"
-    return is_extension or key == "schema" or key in PAYLOADS or (*pointer, key) == ("components", "schemas")
+    return (
+        is_extension
+        or key == "schema"
+        or key in PAYLOADS
+        or (*pointer, key) == ("components", "schemas")
+    )
 
 
 def schemas(document: Document) -> Iterator[Part]:
-    """Yield every schema of the document, those within schemas included; references are schemas too."""
+    """Yield every schema of the document, nested ones too; references are schemas as well."""
     for name, schema in document["components"]["schemas"].items():
         yield from _schemas(Part(("components", "schemas", name), schema))
     for pointer, node in parts(document):
@@ -106,24 +111,31 @@ def alternatives(part: Part) -> Iterator[Part]:
 
 
 def properties(document: Document, schema: Part) -> dict[str, Part]:
-    """Return the properties that a schema declares, by itself or through what it combines or refers to."""
+    """Return a schema's properties: its own, and those it combines or refers to."""
     pointer, node = resolved(document, schema)
     found: dict[str, Part] = {}
     for child in alternatives(Part(pointer, node)):
         found |= properties(document, child)
-    own = {name: Part((*pointer, "properties", name), child) for name, child in node.get("properties", {}).items()}
+    own = {
+        name: Part((*pointer, "properties", name), child)
+        for name, child in node.get("properties", {}).items()
+    }
     return found | own
 
 
 def flat(document: Document, part: Part) -> Part:
     """Return a schema with the keywords of the one that it refers to or combines with its own."""
     pointer, node = resolved(document, part)
-    combined = [flat(document, each).node for each in alternatives(Part(pointer, node))] if "allOf" in node else []
+    combined = (
+        [flat(document, each).node for each in alternatives(Part(pointer, node))]
+        if "allOf" in node
+        else []
+    )
     return Part(pointer, {key: value for each in (*combined, node) for key, value in each.items()})
 
 
 def examples(document: Document) -> Iterator[Example]:
-    """Yield every example of the document: of media types, parameters and headers, and of schemas."""
+    """Yield every example of the document: of media types, parameters, headers and schemas."""
     for pointer, node in parts(document):
         if isinstance(node, dict) and "schema" in node:
             yield from _examples(document, Part(pointer, node), (*pointer, "schema"))
@@ -156,5 +168,10 @@ def request_schema(document: Document, operation: Operation) -> Part | None:
     """Return the schema of an operation's JSON body, if it takes one."""
     if "requestBody" not in operation.node:
         return None
-    pointer, body = resolved(document, Part((*operation.pointer, "requestBody"), operation.node["requestBody"]))
-    return Part((*pointer, "content", "application/json", "schema"), body["content"]["application/json"]["schema"])
+    pointer, body = resolved(
+        document, Part((*operation.pointer, "requestBody"), operation.node["requestBody"])
+    )
+    return Part(
+        (*pointer, "content", "application/json", "schema"),
+        body["content"]["application/json"]["schema"],
+    )

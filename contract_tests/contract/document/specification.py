@@ -1,4 +1,4 @@
-"""The specification's own lists, written out, so that the document is measured against them and not against itself."""
+"""The specification's own lists, written out: the document is not measured against itself."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ DOCUMENTED = """
 /webhooks/{id}/deliveries/{did}/retry/     POST
 /reset                                     POST
 """
-"""The operations the specification names: 73 rows of its tables, POST /reset, and the address of the invoice's PDF."""
+"""The specification's operations: 73 rows, POST /reset, and the address of the invoice's PDF."""
 
 ADDED = """
 /payment-intents/                          POST GET
@@ -65,7 +65,7 @@ ADDED = """
 /receipts/                                 GET
 /receipts/{id}/                            GET
 """
-"""The operations that are an assumption: the specification refers to these objects but gives them no address."""
+"""Assumed operations: the specification refers to their objects but gives them no address."""
 
 EVENTS = """
 payment_intent.succeeded payment_intent.failed transaction.succeeded refund.succeeded refund.failed
@@ -78,26 +78,30 @@ EVENT_TYPES = frozenset(EVENTS.split())
 
 def table(text: str) -> list[tuple[str, str]]:
     return [
-        (method, path) for path, *methods in (line.split() for line in text.splitlines() if line) for method in methods
+        (method, path)
+        for path, *methods in (line.split() for line in text.splitlines() if line)
+        for method in methods
     ]
 
 
 CODES = """
 401 MISSING_API_KEY INVALID_API_KEY EXPIRED_API_KEY INVALID_TOKEN AUTHENTICATION_FAILED
 
-403 PERMISSION_DENIED PUBLIC_KEY_NOT_ALLOWED APP_DISABLED APP_NOT_VERIFIED INSUFFICIENT_PERMISSIONS SANDBOX_ONLY
-403 CURRENCY_NOT_IN_PLAN COMPANY_BLACKLISTED COMPANY_PAYMENTS_DISABLED COMPANY_PAYOUTS_DISABLED COMPANY_SANDBOX_ONLY
-403 COMPANY_KYC_REQUIRED
+403 PERMISSION_DENIED PUBLIC_KEY_NOT_ALLOWED APP_DISABLED APP_NOT_VERIFIED INSUFFICIENT_PERMISSIONS
+403 SANDBOX_ONLY CURRENCY_NOT_IN_PLAN COMPANY_BLACKLISTED COMPANY_PAYMENTS_DISABLED
+403 COMPANY_PAYOUTS_DISABLED COMPANY_SANDBOX_ONLY COMPANY_KYC_REQUIRED
 
-404 NOT_FOUND CUSTOMER_NOT_FOUND PRODUCT_NOT_FOUND PAYMENT_INTENT_NOT_FOUND TRANSACTION_NOT_FOUND REFUND_NOT_FOUND
-404 INVOICE_NOT_FOUND SUBSCRIPTION_NOT_FOUND CHECKOUT_SESSION_NOT_FOUND PAYMENT_METHOD_NOT_FOUND PAYMENT_LINK_NOT_FOUND
-404 RECEIPT_NOT_FOUND WEBHOOK_NOT_FOUND SEARCH_NO_RESULTS
+404 NOT_FOUND CUSTOMER_NOT_FOUND PRODUCT_NOT_FOUND PAYMENT_INTENT_NOT_FOUND TRANSACTION_NOT_FOUND
+404 REFUND_NOT_FOUND INVOICE_NOT_FOUND SUBSCRIPTION_NOT_FOUND CHECKOUT_SESSION_NOT_FOUND
+404 PAYMENT_METHOD_NOT_FOUND PAYMENT_LINK_NOT_FOUND RECEIPT_NOT_FOUND WEBHOOK_NOT_FOUND
+404 SEARCH_NO_RESULTS
 
 409 IDEMPOTENCY_CONFLICT DUPLICATE_EMAIL DUPLICATE_SKU
 
-422 VALIDATION_ERROR MISSING_FIELD INVALID_FIELD INVALID_FILTER_PARAM INVALID_CURRENCY AMOUNT_TOO_SMALL AMOUNT_TOO_LARGE
-422 INVALID_STATUS_TRANSITION PAYMENT_INTENT_UNCANCELABLE PAYMENT_INTENT_NOT_CONFIRMABLE PAYMENT_INTENT_NOT_CAPTURABLE
-422 CAPTURE_AMOUNT_EXCEEDS_ORIGINAL CHECKOUT_SESSION_EXPIRED SUBSCRIPTION_ALREADY_CANCELED INVOICE_NOT_DRAFTABLE
+422 VALIDATION_ERROR MISSING_FIELD INVALID_FIELD INVALID_FILTER_PARAM INVALID_CURRENCY
+422 AMOUNT_TOO_SMALL AMOUNT_TOO_LARGE INVALID_STATUS_TRANSITION PAYMENT_INTENT_UNCANCELABLE
+422 PAYMENT_INTENT_NOT_CONFIRMABLE PAYMENT_INTENT_NOT_CAPTURABLE CAPTURE_AMOUNT_EXCEEDS_ORIGINAL
+422 CHECKOUT_SESSION_EXPIRED SUBSCRIPTION_ALREADY_CANCELED INVOICE_NOT_DRAFTABLE
 
 429 RATE_LIMIT_EXCEEDED TOO_MANY_REQUESTS
 
@@ -110,7 +114,7 @@ CODES = """
 
 500 INTERNAL_ERROR DATABASE_ERROR UPSTREAM_ERROR
 """
-"""The business codes with their statuses; those of the rows "payments" and "integrations" are B-14's."""
+"""The business codes with statuses; B-14 gives those of the rows "payments" and "integrations"."""
 
 
 def codes() -> list[tuple[str, int]]:

@@ -1,4 +1,4 @@
-"""The bundles give a running program its documents quickly, wherever it is installed, and never outdated ones."""
+"""The bundles give a program its documents quickly, wherever it is installed, never old ones."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ FINGERPRINT = LOAD + "print(bundles._fingerprint())"
 MODULES = (
     LOAD
     + "from emulator.document import bundle; "
-    + "print([module.__file__ for name, module in sys.modules.items() if name.startswith('emulator.')])"
+    + "print([module.__file__ for name, module in sys.modules.items() if"
+    " name.startswith('emulator.')])"
 )
 
 
@@ -42,36 +43,48 @@ def test_it_loads_what_the_bundler_makes(name: str, documents: dict[str, Documen
 def checkout(tmp_path: Path) -> Path:
     """A copy of what the documents are made from, without bundles."""
     for name, ignored in (("emulator", "__pycache__"), ("openapi", "dist"), ("fixtures", "fonts")):
-        shutil.copytree(ROOT / name, tmp_path / "checkout" / name, ignore=shutil.ignore_patterns(ignored))
+        shutil.copytree(
+            ROOT / name, tmp_path / "checkout" / name, ignore=shutil.ignore_patterns(ignored)
+        )
     return tmp_path / "checkout"
 
 
 def run(script: str, tree: Path) -> str:
-    done = subprocess.run([sys.executable, "-c", script], cwd=tree, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tree, capture_output=True, text=True, check=True
+    )
     return done.stdout.strip()
 
 
 def entitle(tree: Path, title: str) -> None:
-    """Give the service's document another title. Nothing else changes, neither its size nor its time."""
+    """Give the service's document another title, but keep its size and its time."""
     file = tree / "openapi" / "service.yaml"
     before = file.stat()
-    file.write_text(re.sub(r"title: \w+", f"title: {title}", file.read_text("utf-8"), count=1), "utf-8")
+    file.write_text(
+        re.sub(r"title: \w+", f"title: {title}", file.read_text("utf-8"), count=1), "utf-8"
+    )
     os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
 @pytest.mark.long
-def test_a_checkout_makes_its_bundles_on_first_use_and_when_a_source_has_changed(checkout: Path) -> None:
-    """Several processes may begin at once; current bundles are read without YAML, and a wheel carries them."""
+def test_a_checkout_makes_its_bundles_on_first_use_and_when_a_source_has_changed(
+    checkout: Path,
+) -> None:
+    """Several processes may begin at once; no YAML for current bundles; a wheel carries them."""
     dist = checkout / "openapi" / "dist"
     with ThreadPoolExecutor() as pool:
-        assert {each.split()[0] for each in pool.map(lambda _: run(TITLE, checkout), range(2))} == {"Payments"}
+        assert {each.split()[0] for each in pool.map(lambda _: run(TITLE, checkout), range(2))} == {
+            "Payments"
+        }
     assert {file.suffix for file in dist.iterdir()} == {".json", ".sha256"}
     written = (dist / "service.json").stat().st_ino
     assert run(TITLE, checkout) == "Payments False"
     assert (dist / "service.json").stat().st_ino == written
     entitle(checkout, "Paiments")
     assert run(TITLE, checkout) == "Paiments True"
-    assert json.loads((dist / "service.json").read_text("utf-8"))["info"]["title"].startswith("Paiments")
+    assert json.loads((dist / "service.json").read_text("utf-8"))["info"]["title"].startswith(
+        "Paiments"
+    )
     shutil.move(checkout / "openapi", checkout / "emulator" / "openapi")
     entitle(checkout / "emulator", "Elsewhere")
     assert run(TITLE, checkout) == "Paiments False"
@@ -87,7 +100,9 @@ def test_a_change_of_any_module_that_makes_them_makes_them_again(checkout: Path)
             assert made_from != before, file
 
 
-def test_a_checkout_that_may_only_be_read_has_its_documents(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_checkout_that_may_only_be_read_has_its_documents(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     def forbidden(*arguments: Any) -> None:
         raise PermissionError
 
@@ -107,7 +122,7 @@ HEAD = "openapi: 3.0.3\ninfo: {title: Tiny, version: v1}\n"
 
 @pytest.fixture
 def bundled(tmp_path: Path) -> Bundled:
-    """Writes the files of a document and bundles it; what is in ``service.yaml`` follows a minimal head."""
+    """Write and bundle a document's files; a minimal head precedes ``service.yaml``'s content."""
 
     def made(files: Files) -> Any:
         for name, text in ({"service.yaml": "paths: {}\n"} | files).items():
@@ -119,23 +134,34 @@ def bundled(tmp_path: Path) -> Bundled:
 
 
 def hooked(reference: str) -> Files:
-    return {"service.yaml": f"paths: {{}}\nx-webhooks:\n  ping: {{schema: {{$ref: {reference}}}}}\n"}
+    return {
+        "service.yaml": f"paths: {{}}\nx-webhooks:\n  ping: {{schema: {{$ref: {reference}}}}}\n"
+    }
 
 
 def schemas(document: dict[str, Any]) -> Any:
     return document["components"]["schemas"]
 
 
-def test_the_order_is_the_authors_components_are_sorted_and_dates_stay_strings(bundled: Bundled) -> None:
+def test_the_order_is_the_authors_components_are_sorted_and_dates_stay_strings(
+    bundled: Bundled,
+) -> None:
     dates = "example:\n  day: 2026-01-31\n  instant: 2026-01-31T10:00:00Z\n  answer: 42\n"
     files = {f"schemas/{name}.yaml": dates for name in ("B", "A")}
-    hooks = "x-webhooks:\n  second: {schema: {$ref: schemas/B.yaml}}\n  first: {schema: {$ref: schemas/A.yaml}}\n"
+    hooks = (
+        "x-webhooks:\n  second: {schema: {$ref: schemas/B.yaml}}\n  first: {schema: {$ref:"
+        " schemas/A.yaml}}\n"
+    )
     files["service.yaml"] = "paths: {}\n" + hooks
     document = bundled(files)
     assert list(document) == ["openapi", "info", "paths", "x-webhooks", "components"]
     assert list(document["x-webhooks"]) == ["second", "first"]
     assert list(schemas(document)) == ["A", "B"]
-    assert schemas(document)["A"]["example"] == {"day": "2026-01-31", "instant": "2026-01-31T10:00:00Z", "answer": 42}
+    assert schemas(document)["A"]["example"] == {
+        "day": "2026-01-31",
+        "instant": "2026-01-31T10:00:00Z",
+        "answer": 42,
+    }
     assert json.dumps(document) == json.dumps(bundled(files))
 
 
@@ -146,19 +172,29 @@ REJECTED = [
         "service.yaml: resources/cats.yaml#/dogs: the file has no key dogs",
     ),
     (
-        {"service.yaml": "paths: {}\nx-webhooks: {a: {$ref: schemas/A.yaml, description: Lost.}}\n"},
+        {
+            "service.yaml": (
+                "paths: {}\nx-webhooks: {a: {$ref: schemas/A.yaml, description: Lost.}}\n"
+            )
+        },
         "service.yaml: schemas/A.yaml: a $ref stands alone",
     ),
     (
-        hooked("schemas/A.yaml") | {"schemas/A.yaml": "type: object\nproperties: {}\ntype: string\n"},
+        hooked("schemas/A.yaml")
+        | {"schemas/A.yaml": "type: object\nproperties: {}\ntype: string\n"},
         "schemas/A.yaml: the key type is written twice",
     ),
-    (hooked("schemas/A.yaml") | {"schemas/A.yaml": "on: {}\n"}, "schemas/A.yaml: the key on is not a string"),
+    (
+        hooked("schemas/A.yaml") | {"schemas/A.yaml": "on: {}\n"},
+        "schemas/A.yaml: the key on is not a string",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("files", "message"), REJECTED)
-def test_an_error_names_its_file_and_reference(bundled: Bundled, files: Files, message: str) -> None:
+def test_an_error_names_its_file_and_reference(
+    bundled: Bundled, files: Files, message: str
+) -> None:
     with pytest.raises(DocumentError, match=re.escape(message)):
         bundled(files)
 
@@ -173,4 +209,6 @@ def test_a_pointer_reads_the_escapes_and_a_fragment_writes_them() -> None:
         "#/paths/a~0b": ("paths", "a~b"),
         "#/a/~01": ("a", "~1"),
     }
-    assert {fragment(steps): pointer_of(reference) for reference, steps in pointers.items()} == pointers
+    assert {
+        fragment(steps): pointer_of(reference) for reference, steps in pointers.items()
+    } == pointers

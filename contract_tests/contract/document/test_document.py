@@ -1,4 +1,4 @@
-"""The documents as a whole: valid, with the operations of the specification, and with every answer that they may give."""
+"""The whole documents: valid, with the specification's operations and all their responses."""
 
 from __future__ import annotations
 
@@ -22,13 +22,26 @@ ANY_ERROR = {"application/json": {"$ref": "#/components/schemas/AnyError"}}
 EVERYWHERE = {"401", "403", "422", "429", "500"}
 
 
-def test_the_service_has_what_the_specification_names_and_marks_what_it_adds(service: Document) -> None:
-    documented, added = specification.table(specification.DOCUMENTED), specification.table(specification.ADDED)
+def test_the_service_has_what_the_specification_names_and_marks_what_it_adds(
+    service: Document,
+) -> None:
+    documented, added = (
+        specification.table(specification.DOCUMENTED),
+        specification.table(specification.ADDED),
+    )
     assert (len(documented), len(added), len(specification.EVENT_TYPES)) == (75, 12, 14)
-    assert Counter(documented + added) <= Counter((each.method, each.path) for each in operations(service))
-    assert {(each.method, each.path) for each in operations(service) if not is_marked(each)} <= set(documented)
+    assert Counter(documented + added) <= Counter(
+        (each.method, each.path) for each in operations(service)
+    )
+    assert {(each.method, each.path) for each in operations(service) if not is_marked(each)} <= set(
+        documented
+    )
     events = {each.path: is_marked(each) for each in operations(service, "x-webhooks")}
-    assert {type for type, marked in events.items() if not marked} <= specification.EVENT_TYPES <= events.keys()
+    assert (
+        {type for type, marked in events.items() if not marked}
+        <= specification.EVENT_TYPES
+        <= events.keys()
+    )
 
 
 def is_marked(operation: Operation) -> bool:
@@ -39,22 +52,28 @@ def is_marked(operation: Operation) -> bool:
 
 
 def test_the_service_documents_what_can_go_wrong(service: Document) -> None:
-    """422 for parameters and bodies, 400 and 409 for what a POST sends, 404 for what a path names."""
+    """422 for parameters and bodies, 400 and 409 for a POST's content, 404 for a path's object."""
     for each in operations(service):
         wanted = EVERYWHERE | ({"400", "409"} if each.method == "POST" else set())
-        wanted |= ({"400"} if "requestBody" in each.node else set()) | ({"404"} if "{" in each.path else set())
+        wanted |= ({"400"} if "requestBody" in each.node else set()) | (
+            {"404"} if "{" in each.path else set()
+        )
         assert wanted - each.node["responses"].keys() == set(), each.name
         names = {parameter["name"] for parameter in parameters(service, each)}
         assert each.method != "POST" or "Idempotency-Key" in names, each.name
 
 
-def test_answers_of_the_service_have_their_headers_and_errors_their_shape(service: Document) -> None:
+def test_answers_of_the_service_have_their_headers_and_errors_their_shape(
+    service: Document,
+) -> None:
     for operation in operations(service):
         for status, response in responses(service, operation):
             place = f"{operation.name} {status}"
             assert _header(service, response, "Request-Id").get("required"), place
             if status >= "400":
-                assert {media: each["schema"] for media, each in response.node["content"].items()} == ANY_ERROR, place
+                assert {
+                    media: each["schema"] for media, each in response.node["content"].items()
+                } == ANY_ERROR, place
             elif operation.method == "POST":
                 assert _header(service, response, "Idempotent-Replayed"), place
             if status == "429":
@@ -68,7 +87,7 @@ def _header(document: Document, response: Part, name: str) -> dict[str, Any]:
     return node
 
 
-# -- What the documents say of events is made from the table of events: a row is all that an event needs
+# -- The documents describe events from the table of events: an event needs only a row
 
 
 PROBES = ["webhook.ping", "webhook.test"]

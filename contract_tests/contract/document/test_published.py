@@ -1,4 +1,4 @@
-"""The documents that are served, 3.0 and 3.1, say what the written ones say, in a form that strict readers accept."""
+"""The served documents, 3.0 and 3.1, say the same as the written ones, for strict readers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,15 @@ from typing import Any, get_args
 import pytest
 
 from contract_tests.contract.document.judges import Judge
-from contract_tests.contract.document.reader import Document, Part, at, examples, operations, resolved, schemas
+from contract_tests.contract.document.reader import (
+    Document,
+    Part,
+    at,
+    examples,
+    operations,
+    resolved,
+    schemas,
+)
 from emulator.document import bundles
 from emulator.document.published import CODES, LIMITS
 from emulator.document.tree import fragment, resolve
@@ -35,7 +43,11 @@ STRANGERS: tuple[Any, ...] = (None, True, 0, -1, "", "x", [], [None], {}, {"x": 
 def test_both_versions_have_the_same_parts_and_judge_every_value_alike(
     document: Document, twin: Document, judge: Judge
 ) -> None:
-    assert [each.name for each in operations(twin)] == [each.name for each in operations(document)] != []
+    assert (
+        [each.name for each in operations(twin)]
+        == [each.name for each in operations(document)]
+        != []
+    )
     parts = {kind: list(named) for kind, named in document["components"].items()}
     assert {kind: list(named) for kind, named in twin["components"].items()} == parts
     assert list(twin.get("webhooks", {})) == list(document.get("x-webhooks", {}))
@@ -52,7 +64,7 @@ def test_both_versions_have_the_same_parts_and_judge_every_value_alike(
 
 
 def _samples(document: Document) -> dict[str, list[Any]]:
-    """For each component schema values that hardly fit, and its examples, each with one field spoilt at a time."""
+    """Yield values that barely fit each component schema, and examples with one spoilt field."""
     samples: dict[str, list[Any]] = defaultdict(
         list, {name: [*STRANGERS] for name in document["components"]["schemas"]}
     )
@@ -86,8 +98,8 @@ def nodes(node: Any) -> Iterator[Schema]:
 def test_a_served_document_suits_generators(name: str) -> None:
     """Of each schema they make a type; linters warn of one that nothing uses.
 
-    The client that openapi-generator makes for PHP makes objects of instants, and then checks their pattern.
-    openapi-python-client rejects a field with a default beside a reference (B-26).
+    The client that openapi-generator makes for PHP makes objects of instants, and then checks their
+    pattern. openapi-python-client rejects a field with a default beside a reference (B-26).
     """
     document = bundles.load(name)
     every = list(nodes(document))
@@ -96,11 +108,23 @@ def test_a_served_document_suits_generators(name: str) -> None:
     instants = [node for node in every if node.get("format") == "date-time"]
     assert instants
     assert [node for node in instants if "pattern" in node] == []
-    assert {key for node in every for key in node} & {"x-conditions", "x-required-unless", "x-rejected"} == set()
-    assert [link for node in every for link in node.get("links", {}).values() if "requestBody" in link] == []
+    assert {key for node in every for key in node} & {
+        "x-conditions",
+        "x-required-unless",
+        "x-rejected",
+    } == set()
+    assert [
+        link for node in every for link in node.get("links", {}).values() if "requestBody" in link
+    ] == []
     if name.endswith("3.0"):
-        nullable = [node for node in nodes(document["components"]["schemas"]) if node.get("nullable") is True]
-        assert [node for node in nullable if "type" not in node or None not in node.get("enum", [None])] == []
+        nullable = [
+            node
+            for node in nodes(document["components"]["schemas"])
+            if node.get("nullable") is True
+        ]
+        assert [
+            node for node in nullable if "type" not in node or None not in node.get("enum", [None])
+        ] == []
     written = bundles.load(name.removesuffix("-3.0").removesuffix("-3.1"))["components"]["schemas"]
     for kind, schema in document["components"]["schemas"].items():
         for field, part in schema.get("properties", {}).items():
@@ -145,12 +169,28 @@ def test_each_format_of_our_own_has_a_pattern_or_its_values() -> None:
 
 
 LOOPBACK = [
-    *("http://localhost", "http://LOCALHOST:3000/cart", "http://shop.localhost/", "http://127.0.0.1/?a"),
-    *("http://127.255.0.9:80", "http://[::1]:3000/", "http://[0:0:0:0:0:0:0:1]/", "https://shop.example.com"),
+    *(
+        "http://localhost",
+        "http://LOCALHOST:3000/cart",
+        "http://shop.localhost/",
+        "http://127.0.0.1/?a",
+    ),
+    *(
+        "http://127.255.0.9:80",
+        "http://[::1]:3000/",
+        "http://[0:0:0:0:0:0:0:1]/",
+        "https://shop.example.com",
+    ),
 ]
 ELSEWHERE = [
     *("http://shop.example.com", "http://localhost.example.com/", "http://127.0.0.1.example.com"),
-    *("http://mylocalhost/", "http://128.0.0.1/", "http://[::2]/", "http://10.127.0.0.1", "ftp://localhost"),
+    *(
+        "http://mylocalhost/",
+        "http://128.0.0.1/",
+        "http://[::2]/",
+        "http://10.127.0.0.1",
+        "ftp://localhost",
+    ),
 ]
 
 
@@ -169,10 +209,16 @@ def test_the_pattern_of_cancel_url_takes_http_for_loopback_hosts_only(version: s
 
 @pytest.mark.parametrize("version", ["3.0", "3.1"])
 def test_each_type_of_payment_method_has_a_schema_that_names_its_fields(version: str) -> None:
-    """Generators make a type of each of ``oneOf``; of a ``not`` they make nothing, or classes without a name."""
+    """Generators make types of ``oneOf``; of a ``not`` they make none, or classes without names."""
     document = bundles.load(f"service-{version}")
-    kinds = [resolve(document, each) for each in document["components"]["schemas"]["PaymentMethodCreate"]["oneOf"]]
-    own = {kind["properties"]["type"]["enum"][0]: {*kind["required"]} - {"customer", "type"} for kind in kinds}
+    kinds = [
+        resolve(document, each)
+        for each in document["components"]["schemas"]["PaymentMethodCreate"]["oneOf"]
+    ]
+    own = {
+        kind["properties"]["type"]["enum"][0]: {*kind["required"]} - {"customer", "type"}
+        for kind in kinds
+    }
     assert own == {
         "mobile_money": {"phone"},
         "bank_card": {"number", "exp_month", "exp_year", "cvc"},
@@ -201,17 +247,24 @@ def test_any_event_is_one_schema_and_what_a_new_webhook_is_sent() -> None:
     document = bundles.load("service-3.1")
     any_event = document["components"]["schemas"]["AnyEvent"]
     assert any_event["discriminator"]["mapping"].keys() == document["webhooks"].keys()
-    assert len({item["post"]["operationId"] for item in document["webhooks"].values()}) == len(document["webhooks"])
+    assert len({item["post"]["operationId"] for item in document["webhooks"].values()}) == len(
+        document["webhooks"]
+    )
     [callback] = document["paths"]["/webhooks/"]["post"]["callbacks"]["event"].values()
     body = callback["post"]["requestBody"]["content"]["application/json"]["schema"]
     assert body == {"$ref": "#/components/schemas/AnyEvent"}
 
 
 def test_the_page_of_each_kind_is_documented() -> None:
-    """Every answer that a test gets from one is held against the document: ``contract_tests/surfaces/coverage/watch.py``."""
+    """Tests hold all its responses against it: ``contract_tests/surfaces/coverage/watch.py``."""
     document = bundles.load("pages")
     assert {path.split("/")[1] for path in document["paths"]} == KINDS.keys() | {"receipt"}
     schemas = document["components"]["schemas"]
     assert schemas["PaymentPage"]["properties"]["state"]["enum"] == list(get_args(State))
     fields = set().union(*FIELDS.values()) | {"name", "email", "product", "amount", "quantity"}
-    assert schemas["PaymentForm"]["properties"].keys() == fields | {"token", "do", "payment", "method"}
+    assert schemas["PaymentForm"]["properties"].keys() == fields | {
+        "token",
+        "do",
+        "payment",
+        "method",
+    }

@@ -1,4 +1,4 @@
-"""Conditions between fields: what ``x-conditions`` says, the served documents forbid and the server rejects."""
+"""The conditions of ``x-conditions``: the served documents forbid, and the server rejects."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Body = dict[str, Any]
 
 
 class Rule(NamedTuple):
-    """A condition of a schema: what is sent anyway, what breaks the condition, and the nearest that does not."""
+    """A schema's condition: a common body, its breach, and the nearest body without a breach."""
 
     schema: str
     path: str
@@ -36,7 +36,11 @@ METHODS: dict[str, Body] = {
 """The fields of each type of payment method."""
 
 BUYER, TO_PLAN = {"customer": "{customer}"}, {"customer": "{customer}", "plan": "{plan}"}
-FREE, CALLED, SOLD = {"description": "Basket", "unit_amount": 500}, {"description": "Basket"}, {"product": "{product}"}
+FREE, CALLED, SOLD = (
+    {"description": "Basket", "unit_amount": 500},
+    {"description": "Basket"},
+    {"product": "{product}"},
+)
 MONTHLY = {"subscription_data": {"interval": "month"}}
 LATER = {"expires_at": "2030-01-01T00:00:00Z"}
 
@@ -47,16 +51,29 @@ def session(wrong: Body, right: Body) -> Rule:
 
 
 def line(kind: str, wrong: Body, right: Body, **fields: Any) -> Rule:
-    path, body = {"Checkout": ("/checkout-sessions/", {"currency": "XAF"}), "Invoice": ("/invoices/", BUYER)}[kind]
-    return Rule(f"{kind}LineInput", path, {**body, **fields}, {"line_items": [wrong]}, {"line_items": [right]})
+    path, body = {
+        "Checkout": ("/checkout-sessions/", {"currency": "XAF"}),
+        "Invoice": ("/invoices/", BUYER),
+    }[kind]
+    return Rule(
+        f"{kind}LineInput",
+        path,
+        {**body, **fields},
+        {"line_items": [wrong]},
+        {"line_items": [right]},
+    )
 
 
 def link(wrong: Body, right: Body) -> Rule:
-    return Rule("PaymentLinkCreate", "/payment-links/", {"currency": "XAF", "name": "L"}, wrong, right)
+    return Rule(
+        "PaymentLinkCreate", "/payment-links/", {"currency": "XAF", "name": "L"}, wrong, right
+    )
 
 
 def method(type: str, wrong: Body) -> Rule:
-    return Rule("PaymentMethodCreate", "/payment-methods/", {**BUYER, "type": type}, wrong, METHODS[type])
+    return Rule(
+        "PaymentMethodCreate", "/payment-methods/", {**BUYER, "type": type}, wrong, METHODS[type]
+    )
 
 
 RULES = (
@@ -65,12 +82,20 @@ RULES = (
     session(MONTHLY, MONTHLY | {"mode": "subscription"}),
     line("Checkout", CALLED, FREE),
     line("Checkout", SOLD | CALLED, SOLD),
-    line("Checkout", {"plan": "{plan}", "quantity": 2}, {"plan": "{plan}", "quantity": 1}, mode="subscription"),
+    line(
+        "Checkout",
+        {"plan": "{plan}", "quantity": 2},
+        {"plan": "{plan}", "quantity": 1},
+        mode="subscription",
+    ),
     line("Invoice", CALLED, FREE),
     line("Invoice", SOLD | CALLED, SOLD),
     link({"max_usage": 2}, {"max_usage": 2, "validity_type": "limited"}),
     link({**LATER, "validity_type": "unlimited"}, {**LATER, "validity_type": "limited"}),
-    link({"payment_link_type": "product", "products": []}, {"payment_link_type": "donation", "products": []}),
+    link(
+        {"payment_link_type": "product", "products": []},
+        {"payment_link_type": "donation", "products": []},
+    ),
     Rule("SubscriptionCreate", "/subscriptions/", TO_PLAN, {"unit_amount": 5000}, {}),
     Rule(
         "WebhookCreate",
@@ -101,7 +126,7 @@ ALIKE = {"AnswerInput", "PromptAnswer", "WebhookUpdate"}
 
 
 def conditions() -> Iterator[str]:
-    """Yield the name of the schema of each condition of both documents, be it of the object or of one of its fields."""
+    """Yield the schema's name for each condition of both documents, of an object or a field."""
     for document in map(bundles.load, ("service", "control")):
         for name, schema in document["components"]["schemas"].items():
             for each in (schema, *schema.get("properties", {}).values()):
@@ -109,15 +134,27 @@ def conditions() -> Iterator[str]:
 
 
 def test_each_condition_has_a_row() -> None:
-    assert sorted(rule.schema for rule in RULES) == sorted(name for name in conditions() if name not in ALIKE)
+    assert sorted(rule.schema for rule in RULES) == sorted(
+        name for name in conditions() if name not in ALIKE
+    )
 
 
-@pytest.mark.parametrize("rule", RULES + FIELDS_OF_OTHER_TYPES, ids=lambda rule: f"{rule.schema} {sorted(rule.wrong)}")
+@pytest.mark.parametrize(
+    "rule", RULES + FIELDS_OF_OTHER_TYPES, ids=lambda rule: f"{rule.schema} {sorted(rule.wrong)}"
+)
 def test_the_document_and_the_server_reject_the_same(rule: Rule, sandbox: Sandbox) -> None:
     made = {"customer": sandbox.customer(), "plan": sandbox.plan(), "product": sandbox.product()}
-    values = {name: each["id"] for name, each in made.items()} | {"inbox": f"{sandbox.url}/_emulator/inbox/rejected"}
-    wrong, right = (filled(rule.body | fields, values.__getitem__) for fields in (rule.wrong, rule.right))
-    name, api = ("control", sandbox.control) if rule.path.startswith("/_emulator") else ("service", sandbox.api)
+    values = {name: each["id"] for name, each in made.items()} | {
+        "inbox": f"{sandbox.url}/_emulator/inbox/rejected"
+    }
+    wrong, right = (
+        filled(rule.body | fields, values.__getitem__) for fields in (rule.wrong, rule.right)
+    )
+    name, api = (
+        ("control", sandbox.control)
+        if rule.path.startswith("/_emulator")
+        else ("service", sandbox.api)
+    )
     path = rule.path.removeprefix("/_emulator")
     assert api.request("POST", path, json=wrong).status_code == 422
     assert api.request("POST", path, json=right).status_code == 201

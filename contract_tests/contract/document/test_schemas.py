@@ -1,4 +1,4 @@
-"""The schemas: what is sent is closed and bounded, what is answered is complete, and one name means one kind of thing."""
+"""Schemas: requests are closed and bounded, responses complete, a name means one kind of thing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ from contract_tests.support.sandbox import Sandbox
 from emulator.document.bundle import BOUNDED, FINITE
 from emulator.document.tree import fragment
 
-VARYING = {"NextAction": "its keys depend on its type", "PaymentMethodDetails": "its keys depend on the method's type"}
+VARYING = {
+    "NextAction": "its keys depend on its type",
+    "PaymentMethodDetails": "its keys depend on the method's type",
+}
 """Answered schemas of which only some fields are there at a time; this should stay short."""
 
 
@@ -38,44 +41,66 @@ def test_every_required_name_is_a_declared_property(document: Document) -> None:
         declared = set(properties(document, part)) | around.get(part.pointer, set())
         inner = [*alternatives(part), Part((*part.pointer, "not"), None)]
         around |= {each.pointer: declared for each in inner}
-        undeclared += [f"{fragment(part.pointer)}: {name}" for name in {*part.node.get("required", ())} - declared]
+        undeclared += [
+            f"{fragment(part.pointer)}: {name}"
+            for name in {*part.node.get("required", ())} - declared
+        ]
     assert undeclared == []
 
 
 def test_every_property_has_a_name_in_snake_case_and_a_description(document: Document) -> None:
     found = [
-        (part, name, child) for part in schemas(document) for name, child in part.node.get("properties", {}).items()
+        (part, name, child)
+        for part in schemas(document)
+        for name, child in part.node.get("properties", {}).items()
     ]
     assert len(found) > 10
     for part, name, child in found:
         assert re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name), fragment(part.pointer)
-        assert "description" in resolved(document, Part((), child)).node, f"{fragment(part.pointer)}: {name}"
+        assert "description" in resolved(document, Part((), child)).node, (
+            f"{fragment(part.pointer)}: {name}"
+        )
 
 
 def test_formats_are_checked_patterns_anchored_and_enums_without_null(document: Document) -> None:
     """A pattern finds its text anywhere, so one without anchors checks next to nothing."""
     every = list(schemas(document))
-    assert {part.node["format"] for part in every if "format" in part.node} - FORMATS.keys() == set()
+    assert {
+        part.node["format"] for part in every if "format" in part.node
+    } - FORMATS.keys() == set()
     patterns = [part.node["pattern"] for part in every if "pattern" in part.node]
-    assert [pattern for pattern in patterns if not (pattern.startswith("^") and pattern.endswith("$"))] == []
+    assert [
+        pattern for pattern in patterns if not (pattern.startswith("^") and pattern.endswith("$"))
+    ] == []
     assert [fragment(part.pointer) for part in every if None in part.node.get("enum", ())] == []
 
 
 def test_every_array_and_string_of_a_request_is_bounded(document: Document) -> None:
     """B-26."""
-    sent = [schema for each in operations(document) if (schema := request_schema(document, each)) is not None]
+    sent = [
+        schema
+        for each in operations(document)
+        if (schema := request_schema(document, each)) is not None
+    ]
     for pointer, node in (each for schema in sent for each in _inside(document, schema)):
         if node.get("type") == "array":
-            of_few = node.get("uniqueItems") and flat(document, Part((), node["items"])).node.get("format") in FINITE
+            of_few = (
+                node.get("uniqueItems")
+                and flat(document, Part((), node["items"])).node.get("format") in FINITE
+            )
             assert of_few or "maxItems" in node, fragment(pointer)
         if node.get("type") == "string":
-            assert node.get("format") in BOUNDED or {"enum", "maxLength"} & node.keys(), fragment(pointer)
+            assert node.get("format") in BOUNDED or {"enum", "maxLength"} & node.keys(), fragment(
+                pointer
+            )
 
 
 def _inside(document: Document, schema: Part) -> Iterator[Part]:
     pointer, node = flat(document, schema)
     yield Part(pointer, node)
-    for child in subschemas(Part(pointer, {key: value for key, value in node.items() if key != "allOf"})):
+    for child in subschemas(
+        Part(pointer, {key: value for key, value in node.items() if key != "allOf"})
+    ):
         yield from _inside(document, child)
 
 
@@ -83,13 +108,23 @@ def _inside(document: Document, schema: Part) -> Iterator[Part]:
 
 
 def test_requests_of_the_service_reject_unknown_fields(service: Document) -> None:
-    sent = [schema for each in operations(service) if (schema := request_schema(service, each)) is not None]
+    sent = [
+        schema
+        for each in operations(service)
+        if (schema := request_schema(service, each)) is not None
+    ]
     objects = [part for part in _reachable(service, sent) if "properties" in part.node]
     assert len(objects) > 20
-    assert [fragment(part.pointer) for part in objects if part.node.get("additionalProperties") is not False] == []
+    assert [
+        fragment(part.pointer)
+        for part in objects
+        if part.node.get("additionalProperties") is not False
+    ] == []
 
 
-def test_answers_of_the_service_are_complete_and_leave_room_for_new_fields(service: Document) -> None:
+def test_answers_of_the_service_are_complete_and_leave_room_for_new_fields(
+    service: Document,
+) -> None:
     """A client may count on every field being there, null where there is nothing to say."""
     answered = [
         Part((*response.pointer, "content", media, "schema"), content["schema"])
@@ -101,9 +136,14 @@ def test_answers_of_the_service_are_complete_and_leave_room_for_new_fields(servi
     every = list(_reachable(service, answered))
     objects = [part for part in every if "properties" in part.node]
     assert len(objects) > 20
-    optional = {part.pointer[-1]: part.node["properties"].keys() - part.node.get("required", ()) for part in objects}
+    optional = {
+        part.pointer[-1]: part.node["properties"].keys() - part.node.get("required", ())
+        for part in objects
+    }
     assert {name: names for name, names in optional.items() if names and name not in VARYING} == {}
-    assert [fragment(part.pointer) for part in every if part.node.get("additionalProperties") is False] == []
+    assert [
+        fragment(part.pointer) for part in every if part.node.get("additionalProperties") is False
+    ] == []
 
 
 def _reachable(document: Document, roots: list[Part]) -> Iterator[Part]:
@@ -121,22 +161,38 @@ def _reachable(document: Document, roots: list[Part]) -> Iterator[Part]:
 
 
 WRONG: tuple[dict[str, Any], ...] = (
-    *({"created_at": ...}, {"note": "?"}, {"livemode": "no"}, {"metadata": None}, {"object": "client"}),
+    *(
+        {"created_at": ...},
+        {"note": "?"},
+        {"livemode": "no"},
+        {"metadata": None},
+        {"object": "client"},
+    ),
     {"created_at": "2026-01-01 00:00"},
 )
-"""Fields that are missing (``...``), undeclared, of another type, null, outside an enum, or without a zone."""
+"""Fields missing (``...``), undeclared, mistyped, null, outside an enum, or without a zone."""
 
 
-def test_what_the_document_does_not_allow_is_found(sandbox: Sandbox, service_contract: Contract) -> None:
-    answer = sandbox.api.request("POST", "/customers/", json={"email": "awa@example.com", "name": "Awa Diop"})
+def test_what_the_document_does_not_allow_is_found(
+    sandbox: Sandbox, service_contract: Contract
+) -> None:
+    answer = sandbox.api.request(
+        "POST", "/customers/", json={"email": "awa@example.com", "name": "Awa Diop"}
+    )
 
     def faults(status: int = 201, content: Any = None, **headers: str) -> str:
         body = json.dumps(content).encode() if content else answer.content
-        return str(service_contract.faults("POST", "/v1/customers/", status, {**answer.headers, **headers}, body))
+        return str(
+            service_contract.faults(
+                "POST", "/v1/customers/", status, {**answer.headers, **headers}, body
+            )
+        )
 
     assert faults() == "[]"
     for fields in WRONG:
-        body = {name: value for name, value in {**answer.json(), **fields}.items() if value is not ...}
+        body = {
+            name: value for name, value in {**answer.json(), **fields}.items() if value is not ...
+        }
         assert next(iter(fields)) in faults(content=body)
     assert "does not document status 202" in faults(202)
     assert "no Request-Id header" in faults(**{"request-id": ""})

@@ -1,1 +1,1 @@
-"""The kernel and the engine at work: tables, worlds and jobs against naive models, clocks and deliveries."""
+"""The kernel and the engine: tables, worlds, jobs against naive models, clocks and deliveries."""

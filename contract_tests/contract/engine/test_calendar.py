@@ -1,4 +1,4 @@
-"""The calendar and the sums: instants as text, periods from an anchor, where it all ends, and rates in per cent."""
+"""Calendar and sums: instants as text, periods from an anchor, the end of time, rates in %."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ PRESENT = ANY.filter(lambda moment: 1970 < moment.year < 2300)
 
 @settings(max_examples=50)
 @given(MOMENTS, MOMENTS, PRESENT, OFFSETS)
-def test_an_instant_as_text_and_back(moment: datetime, other: datetime, present: datetime, zone: timezone) -> None:
-    """B-17: 24 characters, milliseconds, Z; in the order of time, and of any offset. Without an offset it is UTC."""
+def test_an_instant_as_text_and_back(
+    moment: datetime, other: datetime, present: datetime, zone: timezone
+) -> None:
+    """B-17: 24 characters, milliseconds, Z; in order of time, of any offset. The default is UTC."""
     text = calendar.stamp(moment)
     assert len(text) == 24
     assert calendar.parse(text) == moment
@@ -67,11 +69,15 @@ def test_beyond_the_calendar_is_its_last_instant_which_no_clock_reaches(interval
 
 AMOUNTS = st.integers(0, 10**15)
 RATES = st.one_of(
-    st.decimals(0, 100, places=4).map(float), st.floats(0, 100), st.sampled_from([0, 2.9, 3.5, 2.4, 1.9, 18, 100])
+    st.decimals(0, 100, places=4).map(float),
+    st.floats(0, 100),
+    st.sampled_from([0, 2.9, 3.5, 2.4, 1.9, 18, 100]),
 )
 
 
 @given(AMOUNTS, RATES)
 def test_a_rate_is_computed_in_decimal_and_rounded_half_up(amount: int, rate: float) -> None:
-    """B-23. The rate is the decimal number a reader sees, not the binary one that is nearest to it."""
-    assert percent(amount, rate) == floor(amount * Fraction(Decimal(str(rate))) / 100 + Fraction(1, 2))
+    """B-23. The rate is the decimal number that a reader sees, not the nearest binary one."""
+    assert percent(amount, rate) == floor(
+        amount * Fraction(Decimal(str(rate))) / 100 + Fraction(1, 2)
+    )

@@ -1,4 +1,4 @@
-"""Advances and the receivers they wait for: slow ones, failing ones, and those who call back in the middle."""
+"""Advances and the receivers they wait for: slow, failing, or calling back in the middle."""
 
 from __future__ import annotations
 
@@ -37,15 +37,17 @@ def pool() -> Iterator[ThreadPoolExecutor]:
 
 
 def attempts(sandbox: Sandbox, endpoint: Any) -> list[list[tuple[str, int | None]]]:
-    """Return when each delivery of an endpoint was tried and what came of it, oldest delivery first."""
+    """Return the attempts of an endpoint's deliveries and their outcomes, oldest delivery first."""
     found = sandbox.api.get(f"/webhooks/{endpoint['id']}/deliveries/")["data"]
-    return [[(each["at"], each["status_code"]) for each in item["attempts"]] for item in reversed(found)]
+    return [
+        [(each["at"], each["status_code"]) for each in item["attempts"]] for item in reversed(found)
+    ]
 
 
 def test_an_advance_waits_for_what_is_under_way(
     sandbox: Sandbox, other_world: Sandbox, receiver: Receiver, pool: ThreadPoolExecutor
 ) -> None:
-    """Nothing else waits. It is not counted: whether the receiver is quicker is chance, answers are not (B-93)."""
+    """Nothing else waits. It is not counted: a receiver's speed is chance, responses not (B-93)."""
     endpoint = sandbox.endpoint(receiver.url, "customer.created")
     gate = Gate(receiver)
     sandbox.customer()
@@ -61,9 +63,13 @@ def test_an_advance_waits_for_what_is_under_way(
 
 
 def test_a_name_server_that_does_not_answer_holds_up_no_other_delivery(
-    sandbox: Sandbox, other_world: Sandbox, receiver: Receiver, pool: ThreadPoolExecutor, unanswered: threading.Event
+    sandbox: Sandbox,
+    other_world: Sandbox,
+    receiver: Receiver,
+    pool: ThreadPoolExecutor,
+    unanswered: threading.Event,
 ) -> None:
-    """Nor what is made in threads, such as PDFs, and not even another delivery of the same world."""
+    """Nor work in threads, such as PDFs, and not even another delivery of the same world."""
     invoice = other_world.invoice()["id"]
     hosts = [f"https://{number}.unanswered.example" for number in range(20)]
     registered = [pool.submit(sandbox.endpoint, host) for host in hosts]
@@ -78,11 +84,18 @@ def test_a_name_server_that_does_not_answer_holds_up_no_other_delivery(
         assert isinstance(each.exception(), Exception)
 
 
-def test_a_receiver_may_call_back_in_the_middle_of_an_advance(sandbox: Sandbox, receiver: Receiver) -> None:
-    """It finds the world at the instant of the event, and what it does belongs to the advance, which may stop at it."""
+def test_a_receiver_may_call_back_in_the_middle_of_an_advance(
+    sandbox: Sandbox, receiver: Receiver
+) -> None:
+    """It sees the world at the event's instant. Its requests join the advance, maybe its stop."""
     sandbox.endpoint(receiver.url, "subscription.trial_will_end")
     customer = sandbox.customer()
-    body = {"customer": customer["id"], "unit_amount": 500, "interval": "day", "trial_period_days": 10}
+    body = {
+        "customer": customer["id"],
+        "unit_amount": 500,
+        "interval": "day",
+        "trial_period_days": 10,
+    }
     sandbox.api.post("/subscriptions/", body)
     made: list[Any] = []
     receiver.react = lambda received: made.append(sandbox.customer())
@@ -92,15 +105,18 @@ def test_a_receiver_may_call_back_in_the_middle_of_an_advance(sandbox: Sandbox, 
     assert answer["events"] == {"subscription.trial_will_end": 1, "customer.created": 1}
 
 
-def test_a_client_that_leaves_does_not_stop_its_advance(sandbox: Sandbox, receiver: Receiver) -> None:
+def test_a_client_that_leaves_does_not_stop_its_advance(
+    sandbox: Sandbox, receiver: Receiver
+) -> None:
     """It is done to its end, and the next one is not held up for ever."""
     sandbox.invoice(due_date="2026-01-02")
     sandbox.endpoint(receiver.url, "invoice.payment_overdue")
     gate = Gate(receiver)
     address = urlsplit(sandbox.url)
     request = (
-        f"POST /_emulator/clock/advance HTTP/1.1\r\nHost: {address.netloc}\r\nAuthorization: Bearer {sandbox.key}\r\n"
-        'Content-Type: application/json\r\nContent-Length: 13\r\n\r\n{"by": "10d"}'
+        f"POST /_emulator/clock/advance HTTP/1.1\r\nHost: {address.netloc}\r\nAuthorization: Bearer"
+        f' {sandbox.key}\r\nContent-Type: application/json\r\nContent-Length: 13\r\n\r\n{{"by":'
+        ' "10d"}'
     )
     with socket.create_connection((address.hostname or "", address.port or 0)) as client:
         client.sendall(request.encode())

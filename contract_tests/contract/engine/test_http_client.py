@@ -1,4 +1,4 @@
-"""The HTTP client of webhooks against receivers that answer oddly, early or not at all, and against name servers."""
+"""The webhooks' HTTP client with receivers that respond oddly, early or not; with name servers."""
 
 from __future__ import annotations
 
@@ -14,15 +14,26 @@ import pytest
 
 from emulator.core.unit_of_work import HttpResult
 from emulator.engine import http_client
-from emulator.engine.http_client import MOST_LOOK_UPS, LookUps, Unreachable, WebhookSender, addresses_of
+from emulator.engine.http_client import (
+    MOST_LOOK_UPS,
+    LookUps,
+    Unreachable,
+    WebhookSender,
+    addresses_of,
+)
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 
 def send(
-    answer: bytes = OK, *, url: str = "http://{}/hook", body: bytes = b"{}", at: str = "127.0.0.1", **headers: str
+    answer: bytes = OK,
+    *,
+    url: str = "http://{}/hook",
+    body: bytes = b"{}",
+    at: str = "127.0.0.1",
+    **headers: str,
 ) -> tuple[HttpResult, bytes]:
-    """Send one POST to a receiver that reads the request's head, writes an answer and closes; result and head.
+    """Send a POST to a receiver that reads the head, responds and closes; return result and head.
 
     The ``{}`` of the URL is the receiver's authority, and ``{port}`` its port.
     """
@@ -36,7 +47,9 @@ def send(
     async def run() -> HttpResult:
         async with await asyncio.start_server(receive, at, 0) as server:
             host, port, *_ = server.sockets[0].getsockname()
-            return await WebhookSender(5).send(url.format(f"{host}:{port}", port=port), headers, body)
+            return await WebhookSender(5).send(
+                url.format(f"{host}:{port}", port=port), headers, body
+            )
 
     return asyncio.run(run()), b"".join(heads)
 
@@ -62,11 +75,19 @@ def test_what_is_sent_is_plain_http() -> None:
     [
         (OK, 200, "ok"),
         (b"HTTP/1.0 200\r\n\r\nuntil the end", 200, "until the end"),
-        (b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" + OK, 200, "ok"),
+        (
+            b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" + OK,
+            200,
+            "ok",
+        ),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", 200, "ok"),
         (b"HTTP/1.1 204 No Content\r\n\r\nok", 204, ""),
         (b"HTTP/1.1 200 OK\r\n\r\nre\xc3\xa7u", 200, "reçu"),
-        (b"HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=ISO-8859-1\r\n\r\nre\xe7u", 200, "reçu"),
+        (
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=ISO-8859-1\r\n\r\nre\xe7u",
+            200,
+            "reçu",
+        ),
         (b"HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=rot13\r\n\r\nok", 200, "ok"),
     ],
 )
@@ -79,7 +100,10 @@ def test_an_answer_is_understood(answer: bytes, status: int, body: str) -> None:
     ("answer", "error"),
     [
         (b"", "the connection was closed before the answer"),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok", "the connection was closed within the answer"),
+        (
+            b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok",
+            "the connection was closed within the answer",
+        ),
         (b"SSH-2.0-OpenSSH_9.2\r\n\r\n", "the answer is not HTTP"),
         (b"HTTP/1.1 103 Early Hints\r\n\r\n" * 5000, "the answer is not HTTP"),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n", "the answer is not HTTP"),
@@ -93,13 +117,17 @@ def test_what_is_no_answer_is_a_connection_error(answer: bytes, error: str) -> N
 
 def test_an_answer_may_come_before_the_body_was_read() -> None:
     """As from a receiver that rejects a request by its headers."""
-    result, _ = send(b"HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\n\r\nbig", body=b"x" * 20_000_000)
+    result, _ = send(
+        b"HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\n\r\nbig", body=b"x" * 20_000_000
+    )
     assert (result.status_code, result.body) == (413, "big")
 
 
 NOWHERE = {
     **dict.fromkeys(("http://{}:notaport/", "ftp://{}/", "http:///"), "the URL cannot be called"),
-    **dict.fromkeys(("http://unknown.invalid/", f"http://{'a' * 64}.example/"), "the host name is not known"),
+    **dict.fromkeys(
+        ("http://unknown.invalid/", f"http://{'a' * 64}.example/"), "the host name is not known"
+    ),
     "http://2852039166/": "link-local and cloud metadata addresses are never called",
 }
 
@@ -117,7 +145,7 @@ Resolve = Callable[..., None]
 
 @pytest.fixture
 def resolve(monkeypatch: pytest.MonkeyPatch) -> Resolve:
-    """Makes ``shop.example`` lead to these addresses, to others the next time it is looked up, and then to none."""
+    """Make look-ups of ``shop.example`` lead to these addresses, then to others, then to none."""
     system = socket.getaddrinfo
 
     def to(*answers: list[str]) -> None:
@@ -126,7 +154,10 @@ def resolve(monkeypatch: pytest.MonkeyPatch) -> Resolve:
         def look_up(host: str, port: Any, **options: Any) -> Any:
             if host != "shop.example":
                 return system(host, port, **options)
-            return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in next(left)]
+            return [
+                (socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))
+                for address in next(left)
+            ]
 
         monkeypatch.setattr(socket, "getaddrinfo", look_up)
 
@@ -144,10 +175,15 @@ def test_a_name_one_of_whose_addresses_is_forbidden_is_not_called(resolve: Resol
     for addresses in (["169.254.169.254"], ["127.0.0.1", "169.254.169.254"], ["100.100.100.200"]):
         resolve(addresses)
         result, head = send(url=SHOP)
-        assert (result.error, head) == ("link-local and cloud metadata addresses are never called", b"")
+        assert (result.error, head) == (
+            "link-local and cloud metadata addresses are never called",
+            b"",
+        )
 
 
-def test_the_next_address_is_tried_where_one_cannot_be_reached_and_the_last_one_says_why(resolve: Resolve) -> None:
+def test_the_next_address_is_tried_where_one_cannot_be_reached_and_the_last_one_says_why(
+    resolve: Resolve,
+) -> None:
     resolve(["127.0.0.2", "127.0.0.1"], ["127.0.0.2", "127.0.0.3"])
     assert send(url=SHOP)[0].status_code == 200
     assert send(url=SHOP)[0].error == f"cannot connect: {os.strerror(errno.ECONNREFUSED)}"
@@ -166,7 +202,10 @@ def test_a_name_server_that_does_not_answer_is_said_to_be_the_cause(
     unanswered: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(http_client, "LOOK_UP_SECONDS", 0.01)
-    assert send(url="http://shop.unanswered.example/")[0].error == "the name server did not answer within 0.01 s"
+    assert (
+        send(url="http://shop.unanswered.example/")[0].error
+        == "the name server did not answer within 0.01 s"
+    )
 
 
 def test_look_ups_without_an_answer_are_bounded_and_only_one_is_made_of_each_name(
@@ -180,7 +219,9 @@ def test_look_ups_without_an_answer_are_bounded_and_only_one_is_made_of_each_nam
         hosts = [f"{number}.unanswered.example" for number in range(2 * MOST_LOOK_UPS)]
         for _ in range(2):
             asked = (addresses_of(host, look_ups) for host in hosts)
-            assert {type(each) for each in await asyncio.gather(*asked, return_exceptions=True)} == {Unreachable}
+            assert {
+                type(each) for each in await asyncio.gather(*asked, return_exceptions=True)
+            } == {Unreachable}
         threads = sum(thread.name == "look-up" for thread in {*threading.enumerate()} - before)
         unanswered.set()
         monkeypatch.setattr(http_client, "LOOK_UP_SECONDS", 30)

@@ -1,4 +1,4 @@
-"""Many worlds on one server: which are given up, how they are found without a key, and that none delays another."""
+"""Many worlds on a server: their closing, their search without a key, and no mutual delay."""
 
 from __future__ import annotations
 
@@ -32,14 +32,17 @@ from emulator.server.sandbox import Options
 ORIGIN = "https://shop.example"
 PREFLIGHT = {"Origin": ORIGIN, "Access-Control-Request-Method": "GET"}
 
-CART = {"currency": "XAF", "line_items": [{"description": "Tea", "unit_amount": 500, "quantity": 1}]}
+CART = {
+    "currency": "XAF",
+    "line_items": [{"description": "Tea", "unit_amount": 500, "quantity": 1}],
+}
 
 Worlds = Callable[..., tuple[RunningServer, Callable[[str], Sandbox]]]
 
 
 @pytest.fixture
 def worlds() -> Iterator[Worlds]:
-    """Starts a server with these options; gives it, and a function that gives the world of a name."""
+    """Start a server with these options; yield it, and a function for the world of a name."""
     with ExitStack() as cleanup:
 
         def start(**options: Any) -> tuple[RunningServer, Callable[[str], Sandbox]]:
@@ -58,11 +61,13 @@ def worlds() -> Iterator[Worlds]:
 
 def open_worlds(server: RunningServer) -> set[str]:
     """Return the names of the worlds that are open."""
-    return {app["name"] for app in HTTP.get(f"{server.url}/_emulator/apps?page_size=100").json()["data"]}
+    return {
+        app["name"] for app in HTTP.get(f"{server.url}/_emulator/apps?page_size=100").json()["data"]
+    }
 
 
 def wait_until_open(server: RunningServer, *names: str) -> None:
-    """Wait until just these worlds are open. Worlds are closed at a tick, which comes twenty times a second."""
+    """Wait until just these worlds are open. A tick, twenty times a second, closes worlds."""
     for _ in range(500):
         if open_worlds(server) == set(names):
             return
@@ -96,7 +101,9 @@ def test_the_worlds_that_were_not_used_for_the_longest_time_are_dropped(
     wait_until_open(server, "second", "fourth")
 
 
-def test_with_a_store_worlds_are_put_away_until_they_are_used_again(worlds: Worlds, tmp_path: Path) -> None:
+def test_with_a_store_worlds_are_put_away_until_they_are_used_again(
+    worlds: Worlds, tmp_path: Path
+) -> None:
     server, world = worlds(max_worlds=1, state=f"sqlite:{tmp_path}/worlds.db")
     first, second = world("first"), world("second")
     first.customer()
@@ -107,7 +114,9 @@ def test_with_a_store_worlds_are_put_away_until_they_are_used_again(worlds: Worl
     wait_until_open(server, "first")
     second.customer()
     wait_until_open(server, "second")
-    assert HTTP.get(f"{server.url}/checkout/{session['id']}").status_code == 200, "a buyer's link opens it, too"
+    assert HTTP.get(f"{server.url}/checkout/{session['id']}").status_code == 200, (
+        "a buyer's link opens it, too"
+    )
     assert count(second) == 2
     server.stop()
     server, world = worlds(max_worlds=1, state=f"sqlite:{tmp_path}/worlds.db")
@@ -115,9 +124,13 @@ def test_with_a_store_worlds_are_put_away_until_they_are_used_again(worlds: Worl
     assert [count(world(name)) for name in ("first", "second")] == [1, 2]
 
 
-def test_a_world_with_a_request_under_way_is_not_given_up(worlds: Worlds, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_world_with_a_request_under_way_is_not_given_up(
+    worlds: Worlds, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A stream of messages is such a request; when it has ended, its world goes like any other."""
-    monkeypatch.setattr("emulator.control.events.HEARTBEAT", 3600.0)  # its end is not noticed by sending something
+    monkeypatch.setattr(
+        "emulator.control.events.HEARTBEAT", 3600.0
+    )  # its end is not noticed by sending something
     server, world = worlds(max_worlds=1)
     followed, other = world("followed"), world("other")
     followed.customer()
@@ -127,7 +140,8 @@ def test_a_world_with_a_request_under_way_is_not_given_up(worlds: Worlds, monkey
             other.customer()
             wait_until_open(server, "followed")
         assert count(followed) == 1
-    # The server may learn a little later that the stream has ended; until then it closes the other world.
+    # The server may learn a little later that the stream has ended; until then it closes the other
+    # world.
     deadline = time.monotonic() + 60
     while open_worlds(server) != {"other"}:
         count(other)  # any request opens it
@@ -155,7 +169,9 @@ def test_worlds_that_hold_nothing_are_dropped(worlds: Worlds, state: str, tmp_pa
     world("snapshot").control.post("/snapshots", {"name": "s"})
     world("clock").advance("1d")
     world("rate").control.post("/clock/run", {"rate": 60})
-    HTTP.put(f"{server.url}/_emulator/inbox/shop/response?app=inbox", json={"status": 500}).raise_for_status()
+    HTTP.put(
+        f"{server.url}/_emulator/inbox/shop/response?app=inbox", json={"status": 500}
+    ).raise_for_status()
     wait_until_open(server, "customer", "settings", "snapshot", "clock", "rate", "inbox")
     if state != "memory":
         server.stop()
@@ -218,10 +234,12 @@ for each in threads:
 
 @pytest.mark.long
 def test_servers_that_start_at_once_do_not_crash(tmp_path: Path) -> None:
-    """As commands with several runs start them. msgspec prepares a type on its first use: two threads ended in SIGSEGV."""
+    """Commands do so. msgspec prepares a type on first use: two threads at once meant SIGSEGV."""
     fixture = tmp_path / "fixture.json"
     fixture.write_text('{"settings": {"assumptions": {"search_nothing_found": "error"}}}')
-    done = subprocess.run([sys.executable, "-c", START, str(fixture)], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", START, str(fixture)], capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -248,8 +266,10 @@ def clock_that_lags(sandbox: Sandbox) -> Any:
     return clock
 
 
-def test_a_clock_faster_than_its_jobs_lags_and_others_are_served(busy: Sandbox, other_world: Sandbox) -> None:
-    """Everything is answered while the backlog is worked off; the clock shows what was reached, and never goes back."""
+def test_a_clock_faster_than_its_jobs_lags_and_others_are_served(
+    busy: Sandbox, other_world: Sandbox
+) -> None:
+    """Everything responds during the backlog; the clock shows its progress and never goes back."""
     busy.control.post("/clock/run", {"rate": MAX_RATE})
     behind = clock_that_lags(busy)
     assert behind["next_due_at"] == behind["now"]
@@ -258,21 +278,25 @@ def test_a_clock_faster_than_its_jobs_lags_and_others_are_served(busy: Sandbox, 
         assert other_world.control.get("/clock")["lag"] == 0
         assert other_world.control.get("/health")["status"] == "ok"
     assert busy.api.get("/customers/")["pagination"]["count"] == DAILY
-    assert busy.api.get("/subscriptions/")["data"][0]["created_at"] < busy.control.get("/clock")["now"]
+    assert (
+        busy.api.get("/subscriptions/")["data"][0]["created_at"] < busy.control.get("/clock")["now"]
+    )
     frozen = busy.control.post("/clock/freeze")
     assert (frozen["mode"], frozen["lag"]) == ("frozen", 0)
     assert frozen["now"] >= behind["now"]
     assert busy.control.get("/clock")["now"] == frozen["now"]
     invoices = list(busy.control.pages("/objects", kind="invoice", page_size=100))
     assert len(invoices) > DAILY
-    assert {invoice["created_at"][10:] for invoice in invoices} == {"T00:00:00.000Z"}, "each at its own instant"
+    assert {invoice["created_at"][10:] for invoice in invoices} == {"T00:00:00.000Z"}, (
+        "each at its own instant"
+    )
 
 
 # -- whatever one world does, others are served in between
 
 
 async def calls_at_once(act: Awaitable[Any]) -> int:
-    """Return the most calls of functions between two turns of another task while something is done."""
+    """Return the most function calls between two turns of another task during an action."""
     calls = most = 0
 
     def count(*_: object) -> None:
@@ -299,13 +323,17 @@ async def calls_at_once(act: Awaitable[Any]) -> int:
 
 def fill(world: World, size: int) -> None:
     with world.unit_of_work():
-        first = OPERATIONS["createCustomer"](world, body={"email": "ada@example.com", "name": "Ada L"})
+        first = OPERATIONS["createCustomer"](
+            world, body={"email": "ada@example.com", "name": "Ada L"}
+        )
         (link,) = world.table(PaymentLink)
         invoice = OPERATIONS["createInvoice"](world, body={"customer": first.id, **CART})
         own: dict[str, Any] = {"id": "", "created_at": world.now}
         email = Email(**own, topic="receipt", to="", merchant="Shop", language="en", customer=None)
         sent: dict[str, Any] = {"event": "evt", "event_type": "invoice.paid", "status": "succeeded"}
-        delivery = WebhookDelivery(**own, **sent, webhook="wh", next_attempt_at=None, updated_at=world.now)
+        delivery = WebhookDelivery(
+            **own, **sent, webhook="wh", next_attempt_at=None, updated_at=world.now
+        )
         for number in range(size):
             address = f"ada{number * 7919 % size}@example.com"
             world.add(msgspec.structs.replace(first, id=world.new_id(Customer), email=address))
@@ -317,15 +345,22 @@ def fill(world: World, size: int) -> None:
 
 
 @pytest.mark.parametrize("state", ["memory", "sqlite:{}"])
-def test_what_grows_with_a_world_lets_others_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, state: str) -> None:
+def test_what_grows_with_a_world_lets_others_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, state: str
+) -> None:
     """A search, an order, a snapshot, its export, its restore, a rewind, a reset and an opening do.
 
-    In a larger world they do no more in one go on the event loop, stored or not; benchmarks say how long others wait.
+    In a larger world they do no more in one go on the event loop, stored or not; benchmarks say how
+    long others wait.
     """
     monkeypatch.setattr("emulator.engine.clock.SLICE_SECONDS", 0)
     sizes = (1_020, 2_300)
-    small, large = (asyncio.run(calls_of_acts(size, state.format(tmp_path / f"{size}.db"))) for size in sizes)
-    assert {act: (small[act], calls) for act, calls in large.items() if calls > small[act] + 1_000} == {}
+    small, large = (
+        asyncio.run(calls_of_acts(size, state.format(tmp_path / f"{size}.db"))) for size in sizes
+    )
+    assert {
+        act: (small[act], calls) for act, calls in large.items() if calls > small[act] + 1_000
+    } == {}
     assert min(large.values()) > 100, "each was counted"
 
 
@@ -333,9 +368,19 @@ async def calls_of_acts(size: int, state: str) -> dict[str, int]:
     sandbox = server.Sandbox(Options(clock_mode="frozen", strict=False, state=state))
     secret, key = Key("large", livemode=False), {"Authorization": "Bearer sk_test_large"}
     reads = (
-        *("/v1/customers/?search=ada77", "/v1/customers/?ordering=email", "/_emulator/search?query=ada77"),
-        *("/_emulator/objects?kind=customer&query=ada77", "/_emulator/objects/cust_000000000000000000000000/changes"),
-        *("/_emulator/schedule?kind=invoice.overdue&grouped=true", "/_emulator/emails?to=nobody@example.com"),
+        *(
+            "/v1/customers/?search=ada77",
+            "/v1/customers/?ordering=email",
+            "/_emulator/search?query=ada77",
+        ),
+        *(
+            "/_emulator/objects?kind=customer&query=ada77",
+            "/_emulator/objects/cust_000000000000000000000000/changes",
+        ),
+        *(
+            "/_emulator/schedule?kind=invoice.overdue&grouped=true",
+            "/_emulator/emails?to=nobody@example.com",
+        ),
         *("/_emulator/audit", "/_emulator/ledger", "/_emulator/metrics"),
     )
     acts: list[tuple[str, Any]] = [
@@ -352,7 +397,9 @@ async def calls_of_acts(size: int, state: str) -> dict[str, int]:
     ]
 
     transport = httpx.ASGITransport(sandbox.application())
-    async with httpx.AsyncClient(transport=transport, base_url="http://localhost", headers=key) as client:
+    async with httpx.AsyncClient(
+        transport=transport, base_url="http://localhost", headers=key
+    ) as client:
         link = {"payment_link_type": "custom", "currency": "XAF", "amount": 500}
         (await client.post("/v1/payment-links/", json=link)).raise_for_status()
         runtime = sandbox.engine.runtimes[secret]
@@ -363,7 +410,9 @@ async def calls_of_acts(size: int, state: str) -> dict[str, int]:
         for path in ("/v1/customers/", "/_emulator/objects?kind=customer"):
             (await client.get(path)).raise_for_status()
         counted = {
-            f"{number} {path}": await calls_at_once(client.get(path) if body is None else client.post(path, json=body))
+            f"{number} {path}": await calls_at_once(
+                client.get(path) if body is None else client.post(path, json=body)
+            )
             for number, (path, body) in enumerate(acts)
         }
         await sandbox.engine.release(secret)

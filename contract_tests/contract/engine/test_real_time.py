@@ -1,4 +1,4 @@
-"""Steps of the system's clock, which running clocks do not notice, and time that a test sets, which they follow (B-91)."""
+"""Steps of the system's clock, which running clocks ignore; set time, which they follow (B-91)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Stop = Callable[[str], AbstractContextManager[Shift]]
 
 
 class Machine:
-    """The clocks of a machine: ``time`` is moved by whoever sets it, ``elapsed`` only by what passes."""
+    """The clocks of a machine: a test may set ``time``; only what passes moves ``elapsed``."""
 
     def __init__(self) -> None:
         self.step = 0.0
@@ -60,14 +60,21 @@ def test_a_step_of_the_systems_clock_neither_stops_nor_moves_a_world(
     """Its jobs are done as time passes, without a request."""
     with running_server() as server, server.world("stepped") as sandbox:
         sandbox.control.post("/clock/run", {"rate": rate})
-        trial = {"customer": sandbox.customer()["id"], "unit_amount": 500, "interval": "day", "trial_period_days": 4}
+        trial = {
+            "customer": sandbox.customer()["id"],
+            "unit_amount": 500,
+            "interval": "day",
+            "trial_period_days": 4,
+        }
         sandbox.api.post("/subscriptions/", trial)
         machine.passed += 100
         assert sandbox.now == after(100 * rate)
         machine.step += step
         assert sandbox.now == after(100 * rate)
         machine.passed += 2 * 86400 / rate
-        (event,) = sandbox.control.get("/events", type="subscription.trial_will_end", wait=30)["data"]
+        (event,) = sandbox.control.get("/events", type="subscription.trial_will_end", wait=30)[
+            "data"
+        ]
         assert event["created_at"] == "2026-01-02T00:00:00.000Z"
         assert sandbox.now == after(100 * rate + 2 * 86400)
 
@@ -80,7 +87,9 @@ def test_a_new_world_begins_at_the_real_time_of_its_server(machine: Machine) -> 
             assert sandbox.now == after(10)
 
 
-def test_a_clock_that_was_stored_and_read_again_by_one_server_counts_what_passed(machine: Machine) -> None:
+def test_a_clock_that_was_stored_and_read_again_by_one_server_counts_what_passed(
+    machine: Machine,
+) -> None:
     clock = Clock(real_time=RealTime())
     now, since = clock.now(), clock.wall()
     machine.step -= 3600
@@ -94,14 +103,20 @@ def test_a_clock_that_was_stored_and_read_again_by_one_server_counts_what_passed
 def test_a_start_takes_the_systems_clock_and_the_world_goes_on(
     machine: Machine, tmp_path: Path, step: float, start: float
 ) -> None:
-    """Set back, the clock counts nothing of the time between the two servers; either way it runs."""
+    """Set back, the clock counts no time between the two servers; either way it runs."""
     place = f"sqlite:{tmp_path}/worlds.db"
-    with running_server(state=place) as server, closing(Sandbox(server.url, "sk_test_stored")) as stored:
+    with (
+        running_server(state=place) as server,
+        closing(Sandbox(server.url, "sk_test_stored")) as stored,
+    ):
         machine.passed += 60
         stored.customer()
         machine.step += step
     machine.passed += 30
-    with running_server(state=place) as server, closing(Sandbox(server.url, "sk_test_stored")) as stored:
+    with (
+        running_server(state=place) as server,
+        closing(Sandbox(server.url, "sk_test_stored")) as stored,
+    ):
         assert stored.now == after(start)
         machine.passed += 5
         assert stored.now == after(start + 5)
@@ -123,7 +138,11 @@ def traveled(instant: str) -> Iterator[Shift]:
 
 @pytest.mark.parametrize("stop", [frozen, traveled])
 def test_a_running_clock_follows_the_time_that_a_test_sets(stop: Stop) -> None:
-    with running_server() as server, server.world("followed") as sandbox, stop("2040-01-01T00:00:00+00:00") as shift:
+    with (
+        running_server() as server,
+        server.world("followed") as sandbox,
+        stop("2040-01-01T00:00:00+00:00") as shift,
+    ):
         assert sandbox.now == "2040-01-01T00:00:00.000Z"
         shift(timedelta(days=31))
         assert sandbox.now == "2040-02-01T00:00:00.000Z"
@@ -131,7 +150,11 @@ def test_a_running_clock_follows_the_time_that_a_test_sets(stop: Stop) -> None:
 
 @pytest.mark.parametrize("stop", [frozen, traveled])
 def test_a_server_that_starts_at_the_time_of_a_test_has_that_time(stop: Stop) -> None:
-    with stop("2001-01-01T00:00:00+00:00") as shift, running_server() as server, server.world("early") as sandbox:
+    with (
+        stop("2001-01-01T00:00:00+00:00") as shift,
+        running_server() as server,
+        server.world("early") as sandbox,
+    ):
         assert sandbox.now == "2001-01-01T00:00:00.000Z"
         shift(timedelta(seconds=1))
         assert sandbox.now == "2001-01-01T00:00:01.000Z"

@@ -1,4 +1,4 @@
-"""Time: as a tester moves it, over HTTP, each alternative and each wrong one; and the clock alone (B-91, B-95)."""
+"""Time in a tester's hands, by HTTP, right and wrong, and the clock alone (B-91, B-95)."""
 
 from __future__ import annotations
 
@@ -78,7 +78,9 @@ def test_a_time_that_is_none_that_is_past_or_beyond_the_calendar_is_rejected(
         assert rejected["param"] == field, value
     assert sandbox.control.get("/clock") == before
     sandbox.control.post("/clock/run")
-    sandbox.control.rejected("POST", path, 422, "INVALID_FIELD", json={field: INVALID[path, field][0]})
+    sandbox.control.rejected(
+        "POST", path, 422, "INVALID_FIELD", json={field: INVALID[path, field][0]}
+    )
     assert sandbox.control.get("/clock")["mode"] == "running"
 
 
@@ -88,9 +90,14 @@ def test_of_the_alternatives_exactly_one_is_given(sandbox: Sandbox) -> None:
     for body, sentence in (
         ({}, "one of by, to, until, until_event is required"),
         (two, "only one of by, to can be given"),
-        (two | {"until": "next", "until_event": "invoice.paid"}, "only one of by, to, until, until_event can be given"),
+        (
+            two | {"until": "next", "until_event": "invoice.paid"},
+            "only one of by, to, until, until_event can be given",
+        ),
     ):
-        rejected = sandbox.control.rejected("POST", "/clock/advance", 422, "VALIDATION_ERROR", json=body)
+        rejected = sandbox.control.rejected(
+            "POST", "/clock/advance", 422, "VALIDATION_ERROR", json=body
+        )
         assert (rejected["message"], sandbox.now) == (sentence, START)
 
 
@@ -107,19 +114,26 @@ def test_until_next_goes_from_job_to_job(sandbox: Sandbox) -> None:
         assert answer["now"] == due
 
 
-def test_until_an_event_goes_to_its_instant_or_a_year_at_most_or_as_far_as_by_says(sandbox: Sandbox) -> None:
+def test_until_an_event_goes_to_its_instant_or_a_year_at_most_or_as_far_as_by_says(
+    sandbox: Sandbox,
+) -> None:
     answer = sandbox.control.post("/clock/advance", {"until_event": "invoice.paid"})
     assert (answer["now"], answer["events"]) == ("2027-01-01T00:00:00.000Z", {})
     answer = sandbox.control.post("/clock/advance", {"until_event": "invoice.paid", "by": "2d"})
     assert answer["now"] == "2027-01-03T00:00:00.000Z"
     subscribe(sandbox, trial_period_days=10)
-    answer = sandbox.control.post("/clock/advance", {"until_event": "subscription.trial_will_end", "by": "P30D"})
-    assert (answer["now"], answer["events"]) == ("2027-01-10T00:00:00.000Z", {"subscription.trial_will_end": 1})
+    answer = sandbox.control.post(
+        "/clock/advance", {"until_event": "subscription.trial_will_end", "by": "P30D"}
+    )
+    assert (answer["now"], answer["events"]) == (
+        "2027-01-10T00:00:00.000Z",
+        {"subscription.trial_will_end": 1},
+    )
 
 
 @pytest.mark.long
 def test_at_the_end_of_time(sandbox: Sandbox) -> None:
-    """The last instant can be reached; there nothing is due any more and everything still answers."""
+    """The last instant can be reached; then nothing is due, and everything still responds."""
     subscribe(sandbox, interval="year")
     answer = sandbox.control.post("/clock/advance", {"to": END})
     assert (answer["now"], answer["failures"]) == (END, [])
@@ -130,12 +144,16 @@ def test_at_the_end_of_time(sandbox: Sandbox) -> None:
 
 
 def test_worlds_share_nothing(sandbox: Sandbox, other_world: Sandbox, live: Sandbox) -> None:
-    """B-01, B-02: neither objects, nor ids, nor events, nor the clock or the schedule; nor do the sides of an App."""
+    """B-01, B-02: no objects, ids, events, clock or schedule; nor do the sides of an App."""
     subscribe(sandbox)
     sandbox.advance("3d")
     [mine] = sandbox.api.get("/customers/")["data"]
     for neighbour in (other_world, live):
-        assert (neighbour.now, neighbour.events(), neighbour.control.get("/clock")["pending"]) == (START, [], 0)
+        assert (neighbour.now, neighbour.events(), neighbour.control.get("/clock")["pending"]) == (
+            START,
+            [],
+            0,
+        )
         assert neighbour.api.get("/invoices/")["pagination"]["count"] == 0
         theirs = neighbour.customer(email=mine["email"])
         assert (mine["id"] == theirs["id"], mine["app"] == theirs["app"]) == (False, False)
@@ -145,10 +163,15 @@ def test_worlds_share_nothing(sandbox: Sandbox, other_world: Sandbox, live: Sand
     assert (sandbox.now, live.now) == ("2026-01-04T00:00:00.000Z", "2026-01-02T00:00:00.000Z")
 
 
-def test_freezing_at_a_later_instant_runs_what_is_due_until_then_and_stands_just_there(sandbox: Sandbox) -> None:
+def test_freezing_at_a_later_instant_runs_what_is_due_until_then_and_stands_just_there(
+    sandbox: Sandbox,
+) -> None:
     for day in ("01", "02", "03", "04", "05"):
         sandbox.invoice(due_date=f"2026-01-{day}")
-    for mode, at in (("frozen", "2026-01-03T12:00:00.000Z"), ("running", "2026-01-05T12:00:00.000Z")):
+    for mode, at in (
+        ("frozen", "2026-01-03T12:00:00.000Z"),
+        ("running", "2026-01-05T12:00:00.000Z"),
+    ):
         assert sandbox.control.get("/clock")["mode"] == mode
         clock = sandbox.control.post("/clock/freeze", {"at": at})
         assert (clock["now"], clock["mode"], sandbox.now) == (at, "frozen", at)
@@ -162,7 +185,7 @@ def test_freezing_at_a_later_instant_runs_what_is_due_until_then_and_stands_just
 
 
 def test_a_running_clock_runs_what_falls_due_by_itself(sandbox: Sandbox) -> None:
-    """B-91: no request causes it; a wait for the event ends, and the event is dated when it was due."""
+    """B-91: without any request; a wait for the event ends, and its date is the due instant."""
     subscribe(sandbox, trial_period_days=10)
     sandbox.control.post("/clock/run", {"rate": 31_536_000})
     (event,) = sandbox.control.get("/events", type="subscription.trial_will_end", wait=30)["data"]
@@ -172,7 +195,10 @@ def test_a_running_clock_runs_what_falls_due_by_itself(sandbox: Sandbox) -> None
 @pytest.fixture
 def running() -> Iterator[Sandbox]:
     """A world of a server whose clocks run with real time."""
-    with RunningServer(clock_mode="running", clock_at=None) as server, server.world("running") as sandbox:
+    with (
+        RunningServer(clock_mode="running", clock_at=None) as server,
+        server.world("running") as sandbox,
+    ):
         yield sandbox
 
 
@@ -183,7 +209,9 @@ def test_under_freezegun_a_running_clock_follows_the_frozen_time(running: Sandbo
         for day in ("01", "02", "03", "04"):
             running.invoice(due_date=f"2030-01-{day}")
         frozen.move_to("2030-01-04")
-        assert [each["created_at"][8:10] for each in running.events() if each["type"] == OVERDUE] == ["02", "03", "04"]
+        assert [
+            each["created_at"][8:10] for each in running.events() if each["type"] == OVERDUE
+        ] == ["02", "03", "04"]
         frozen.move_to("2029-01-01")
         assert running.now == "2030-01-04T00:00:00.000Z"
         frozen.move_to("2030-01-05")
@@ -226,7 +254,7 @@ def since_start(clock: Clock) -> float:
 
 
 def test_it_follows_real_time_at_its_rate_or_stands(real: MovedTime) -> None:
-    """A rate holds from the instant it was given; freezing takes the present instant or a later one."""
+    """A rate holds from the instant it was given; freezing takes this instant or a later one."""
     clock = Clock(real_time=real)
     real.seconds += 10.5
     assert since_start(clock) == 10.5
@@ -248,7 +276,9 @@ def test_it_follows_real_time_at_its_rate_or_stands(real: MovedTime) -> None:
 
 
 @pytest.mark.parametrize(("step", "rate"), [(0.0011, 1), (0.0499, 0.5)])
-def test_nothing_is_lost_however_often_it_is_read(real: MovedTime, step: float, rate: float) -> None:
+def test_nothing_is_lost_however_often_it_is_read(
+    real: MovedTime, step: float, rate: float
+) -> None:
     """Fractions of a millisecond add up: after ten real seconds it is ten times the rate later."""
     clock = gone_on(Clock(real_time=real), rate)
     start = real.seconds
@@ -287,12 +317,12 @@ def test_it_never_goes_back(moves: list[tuple[str, float]]) -> None:
         seen = now
 
 
-# -- A job that fails in our own code is undone and reported, and the others run (control-api.md, B-91)
+# -- A job that fails in our own code is undone and reported; the others run (control-api.md, B-91)
 
 
 @pytest.fixture
 def spoilt(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> set[str]:
-    """Ids of invoices whose job does all that it should and then fails. The world is opened by it."""
+    """Ids of invoices whose job fails after all its work. The fixture opens the world."""
     spoilt: set[str] = set()
 
     def overdue(world: World, job: Job) -> None:
@@ -311,7 +341,9 @@ def test_a_failed_job_is_undone_and_named_and_the_others_go_on(
 ) -> None:
     """It does not come again; everything else comes at its time, as if it had not been."""
     sandbox.endpoint(receiver.url, "invoice.payment_overdue")
-    first, broken, last, later = (sandbox.invoice(due_date=f"2026-01-{day}") for day in ("02", "02", "02", "20"))
+    first, broken, last, later = (
+        sandbox.invoice(due_date=f"2026-01-{day}") for day in ("02", "02", "02", "20")
+    )
     spoilt.add(broken["id"])
     answer = sandbox.control.post("/clock/advance", {"by": "10d"})
     (failure,) = answer["failures"]

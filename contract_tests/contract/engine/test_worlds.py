@@ -1,4 +1,4 @@
-"""A unit of work is all or nothing: committed, it is the sum of its changes; undone, it leaves no trace."""
+"""A unit of work is all or nothing: a commit is the sum of its changes, an undo leaves no trace."""
 
 from __future__ import annotations
 
@@ -35,22 +35,35 @@ DUES = [f"2026-01-0{day}T00:00:00.000Z" for day in range(1, 6)]
 
 Steps = list[tuple[str, int, dict[str, Any], str | None]]
 
-INDEXED = [("colour", "red"), ("colour", "green"), ("colour", "blue"), ("status", "new"), ("status", "used")]
+INDEXED = [
+    ("colour", "red"),
+    ("colour", "green"),
+    ("colour", "blue"),
+    ("status", "new"),
+    ("status", "used"),
+]
 
 
 def image(world: World) -> bytes:
-    """Return everything a world holds, as bytes: equal images are equal worlds, the order of everything included."""
+    """Return a world's whole content as bytes: equal images are equal worlds, order included."""
     assert all(len(world.table(kind)) == len(list(world.table(kind))) for kind in world.kinds)
-    records = {kind.kind: [msgspec.structs.asdict(record) for record in world.table(kind)] for kind in world.kinds}
+    records = {
+        kind.kind: [msgspec.structs.asdict(record) for record in world.table(kind)]
+        for kind in world.kinds
+    }
     table = world.table(Toy)
     found = (
         [[toy.id for toy in table.where(*indexed)] for indexed in INDEXED],
         [table.find("label", each) for each in "abc"],
     )
-    return msgspec.json.encode([records, found, sorted(world.counters.items()), agenda(world), world.now])
+    return msgspec.json.encode(
+        [records, found, sorted(world.counters.items()), agenda(world), world.now]
+    )
 
 
-ACTIONS = st.sampled_from(["add", "replace", "remove", "use", "plan", "cancel", "cancel all", "count"])
+ACTIONS = st.sampled_from(
+    ["add", "replace", "remove", "use", "plan", "cancel", "cancel all", "count"]
+)
 STEPS = st.lists(st.tuples(ACTIONS, st.integers(0, 6), FIELDS, LABELS), max_size=15)
 
 
@@ -61,7 +74,11 @@ def take(world: World, steps: Steps) -> None:
         toy = present[pick % len(present)] if present else None
         match action:
             case "add":
-                make(world, label=label if world.table(Toy).find("label", label) is None else None, **fields)
+                make(
+                    world,
+                    label=label if world.table(Toy).find("label", label) is None else None,
+                    **fields,
+                )
             case "plan":
                 world.schedule(DUES[pick % len(DUES)], "play", toy, note="later")
             case "cancel" if jobs:
@@ -93,8 +110,10 @@ def _small_parts() -> Iterator[None]:
 
 
 @given(STEPS, STEPS, STEPS)
-def test_a_unit_of_work_that_raises_leaves_no_trace(before: Steps, undone: Steps, after: Steps) -> None:
-    """Idea 3. What follows it, ids and order of jobs included, is what would have followed without it (B-93)."""
+def test_a_unit_of_work_that_raises_leaves_no_trace(
+    before: Steps, undone: Steps, after: Steps
+) -> None:
+    """Idea 3. Later ids and the order of jobs are those of a world without it (B-93)."""
     world, twin = toy_world(), toy_world()
     for each in (world, twin):
         with each.unit_of_work():
@@ -110,8 +129,12 @@ def test_a_unit_of_work_that_raises_leaves_no_trace(before: Steps, undone: Steps
 
 
 @given(STEPS, STEPS)
-def test_a_copy_is_of_the_world_as_it_was_when_its_contents_were_taken(before: Steps, meanwhile: Steps) -> None:
-    """However it changes before the copy is made; jobs come in the order in which they would have come."""
+def test_a_copy_is_of_the_world_as_it_was_when_its_contents_were_taken(
+    before: Steps, meanwhile: Steps
+) -> None:
+    """However it changes before the copy is made; jobs come in the order in which they would have
+    come.
+    """
     world = toy_world()
     with world.unit_of_work():
         take(world, before)
@@ -161,13 +184,17 @@ def test_a_world_changes_only_inside_a_unit_of_work_and_they_do_not_nest() -> No
         world.add(Toy(id="toy_1"))
     with pytest.raises(RuntimeError, match="only inside a unit of work"):
         world.enqueue(DeliverWebhook(webhook="w", delivery="d"))
-    with pytest.raises(RuntimeError, match="do not nest"), world.unit_of_work(), world.unit_of_work():
+    with (
+        pytest.raises(RuntimeError, match="do not nest"),
+        world.unit_of_work(),
+        world.unit_of_work(),
+    ):
         pass
     assert toys(world) == []
 
 
 def test_nothing_is_overwritten_unseen_or_taken_twice() -> None:
-    """A command that holds an old copy, or a duplicate that no rule rejected, raises, and its unit of work is undone."""
+    """A command with an old copy, or an unrejected duplicate, raises; its work is undone."""
     world = toy_world()
     with world.unit_of_work():
         old, gone, first = make(world), make(world), make(world, label="a")
@@ -184,7 +211,10 @@ def test_nothing_is_overwritten_unseen_or_taken_twice() -> None:
         lambda: world.replace(second, label="a"),
     ]
     for change in changes:
-        with pytest.raises((RuntimeError, ValueError), match=r"look it up again|already|another"), world.unit_of_work():
+        with (
+            pytest.raises((RuntimeError, ValueError), match=r"look it up again|already|another"),
+            world.unit_of_work(),
+        ):
             change()
         assert image(world) == before
 
@@ -198,7 +228,9 @@ def test_every_reaction_is_part_of_the_unit_of_work() -> None:
         make(world)
         raise Undone
 
-    world = toy_world(reactions={"*": (lambda world, event: order.append("*"),), "toy.used": (reject,)})
+    world = toy_world(
+        reactions={"*": (lambda world, event: order.append("*"),), "toy.used": (reject,)}
+    )
     with world.unit_of_work():
         toy = make(world)
     before = image(world)
@@ -220,8 +252,12 @@ def test_the_example_of_the_essay_is_true() -> None:
 # -- lists: what they are of whatever is filed, contract_tests/contract/every/test_lists.py has
 
 
-@pytest.mark.parametrize("query", [{}, {"colour": "red"}, {"colour": ["red", "blue"]}, {"ordering": "colour"}])
-def test_a_list_is_of_the_records_that_were_taken_whatever_changes_afterwards(query: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "query", [{}, {"colour": "red"}, {"colour": ["red", "blue"]}, {"ordering": "colour"}]
+)
+def test_a_list_is_of_the_records_that_were_taken_whatever_changes_afterwards(
+    query: dict[str, Any],
+) -> None:
     world = toy_world()
     with world.unit_of_work():
         for number in range(7):

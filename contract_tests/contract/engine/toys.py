@@ -47,7 +47,8 @@ FIELDS = st.fixed_dictionaries(
 
 
 def toy_world(
-    jobs: Mapping[str, JobFunction] | None = None, reactions: Mapping[str, tuple[Reaction, ...]] | None = None
+    jobs: Mapping[str, JobFunction] | None = None,
+    reactions: Mapping[str, tuple[Reaction, ...]] | None = None,
 ) -> World:
     """Return a world of toys, at the start of 2026."""
     return World(

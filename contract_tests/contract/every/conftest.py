@@ -1,4 +1,4 @@
-"""What every operation is tried with: a factory of the objects that it needs, as ``compare document`` makes them."""
+"""The means of trying every operation: its objects' factory, as in ``compare document``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ def hook() -> Iterator[str]:
 
 
 def factory_in(sandbox: Sandbox, hook: str) -> ObjectFactory:
-    factory = ObjectFactory(f"{sandbox.url}/v1", {"Authorization": f"Bearer {sandbox.key}"}, hook, "every")
+    factory = ObjectFactory(
+        f"{sandbox.url}/v1", {"Authorization": f"Bearer {sandbox.key}"}, hook, "every"
+    )
     factory.learn(SERVICE)
     return factory
 

@@ -1,4 +1,4 @@
-"""The limits of amounts (B-23): at every entrance of a price they measure what the client sends, before tax."""
+"""Amounts' limits (B-23): they measure the client's input, before tax, wherever a price enters."""
 
 from __future__ import annotations
 
@@ -41,7 +41,9 @@ def lines(*amounts: int) -> list[dict[str, Any]]:
     return [{"description": "Basket", "unit_amount": amount} for amount in amounts]
 
 
-def entering(sandbox: Sandbox, factory: ObjectFactory, case: tuple[str, str], amount: int) -> tuple[str, str, Any]:
+def entering(
+    sandbox: Sandbox, factory: ObjectFactory, case: tuple[str, str], amount: int
+) -> tuple[str, str, Any]:
     name, field = case
     operation = BY_ID[name.removesuffix(SUBSCRIBING)]
     path, body = request(factory, operation, field.partition(".")[0], {})
@@ -50,7 +52,9 @@ def entering(sandbox: Sandbox, factory: ObjectFactory, case: tuple[str, str], am
     value: Any = lines(50, amount - 50) if field == "line_items" else amount
     if field in ("plan", "products.0"):  # made while the App has other limits
         sandbox.settings(minimum_amount=1, maximum_amount=10**9)
-        made = sandbox.plan(amount=amount) if field == "plan" else sandbox.product(unit_amount=amount)
+        made = (
+            sandbox.plan(amount=amount) if field == "plan" else sandbox.product(unit_amount=amount)
+        )
         sandbox.settings(minimum_amount=100, maximum_amount=MOST)
         value = made["id"]
     if operation.method == "PATCH":
@@ -68,8 +72,10 @@ def test_every_operation_with_a_limit_has_its_entrances() -> None:
 def test_both_limits_are_inclusive_whatever_the_tax(
     sandbox: Sandbox, factory: ObjectFactory, case: tuple[str, str]
 ) -> None:
-    """B-23: "Both limits measure what the client sends (one amount, or the sum of the lines after a discount), before
-    tax, wherever that price enters: creation, a change of plan or price, a session, a link".
+    """B-23: both measure the client's input before tax, wherever that price enters.
+
+    The input is one amount, or the sum of the lines after a discount. A price enters by a creation,
+    a change of plan or price, a session, or a link.
     """
     name, field = case
     sandbox.settings(tax_rate=18)
@@ -91,28 +97,45 @@ def test_a_total_with_tax_may_exceed_the_maximum(sandbox: Sandbox) -> None:
     sandbox.settings(tax_rate=10)
     assert sandbox.act(draft, "finalize")["total"] == 109_999_999
     sandbox.buy(sandbox.shown(draft), CARD)
-    sandbox.buy(sandbox.session(mode="subscription", customer=customer, line_items=lines(MOST)), CARD)
-    payments = [each for each in sandbox.api.get("/payment-intents/")["data"] if each["amount"] == 109_999_999]
-    assert [(each["status"], each["amount_received"]) for each in payments] == [("succeeded", 109_999_999)] * 2
+    sandbox.buy(
+        sandbox.session(mode="subscription", customer=customer, line_items=lines(MOST)), CARD
+    )
+    payments = [
+        each
+        for each in sandbox.api.get("/payment-intents/")["data"]
+        if each["amount"] == 109_999_999
+    ]
+    assert [(each["status"], each["amount_received"]) for each in payments] == [
+        ("succeeded", 109_999_999)
+    ] * 2
 
 
 def test_a_captured_part_and_an_invoice_may_be_below_the_minimum(sandbox: Sandbox) -> None:
     """B-23."""
     intent = sandbox.pay(capture_method="manual")
-    assert sandbox.api.post(f"/payment-intents/{intent['id']}/capture/", {"amount": 1})["amount_received"] == 1
+    assert (
+        sandbox.api.post(f"/payment-intents/{intent['id']}/capture/", {"amount": 1})[
+            "amount_received"
+        ]
+        == 1
+    )
     assert sandbox.buy(sandbox.invoice(line_items=lines(50)), CARD)["amount_received"] == 50
 
 
 @pytest.mark.parametrize(
     "name",
-    ["createProduct", "createSubscriptionPlan", "createCheckoutSession", "createPaymentLink", "createPaymentIntent"],
+    [
+        "createProduct",
+        "createSubscriptionPlan",
+        "createCheckoutSession",
+        "createPaymentLink",
+        "createPaymentIntent",
+    ],
 )
 def test_an_amount_that_no_currency_allows_is_reported_beside_a_wrong_currency(
     sandbox: Sandbox, factory: ObjectFactory, name: str
 ) -> None:
-    """B-12: "An amount that no currency allows (0, negative, above the maximum) is reported also where the currency is
-    missing or wrong".
-    """
+    """B-12: also beside a missing one. Such an amount is 0, negative, or above the maximum."""
     for amount in (0, -5, MOST + 1):
         field, *_ = ENTRANCES[name]
         method, path, body = entering(sandbox, factory, (name, field), amount)
@@ -120,10 +143,16 @@ def test_an_amount_that_no_currency_allows_is_reported_beside_a_wrong_currency(
             body["line_items"] = lines(amount)
             field = "line_items.0.unit_amount" if amount != 0 else field
         for currency in (..., "franc", "GBP"):
-            sent = {key: value for key, value in {**body, "currency": currency}.items() if value is not ...}
+            sent = {
+                key: value
+                for key, value in {**body, "currency": currency}.items()
+                if value is not ...
+            }
             error = sandbox.api.rejected(method, path, 422, "VALIDATION_ERROR", json=sent)
             assert {"currency", field} <= error["errors"].keys()
-            assert any(limit in error["errors"][field][0] for limit in ("at least", "at most")), error["errors"]
+            assert any(limit in error["errors"][field][0] for limit in ("at least", "at most")), (
+                error["errors"]
+            )
 
 
 BOUNDED_BY_THE_DOCUMENT = {

@@ -1,4 +1,4 @@
-"""Errors: ``Emulator-Answer: CODE`` has any of them answered, and nothing is done (B-94); recipes lead to them."""
+"""Errors: ``Emulator-Answer: CODE`` forces any one without effect (B-94); recipes lead to them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ONE_OF_EACH_STATUS = {ERRORS[code].status: code for code in CODES}
 @pytest.mark.breaks_the_document  # a code may be forced where it could not arise
 @pytest.mark.parametrize("code", CODES)
 def test_every_code_is_answered_with_its_status_and_shape(sandbox: Sandbox, code: str) -> None:
-    """Business codes of the specification, in the shape the document shows for each (B-10); arranged codes alike."""
+    """The specification's codes in the document's shape for each (B-10); arranged ones alike."""
     response = sandbox.api.http.post("/customers/", json=AWA, headers={"Emulator-Answer": code})
     row, body = ERRORS[code], response.json()
     message = body.get("error", body)["message"]
@@ -48,25 +48,35 @@ def test_every_code_is_answered_with_its_status_and_shape(sandbox: Sandbox, code
 @pytest.mark.breaks_the_document  # a code may be forced where it could not arise
 @pytest.mark.parametrize("code", ONE_OF_EACH_STATUS.values())
 def test_every_operation_answers_a_code_whatever_it_is_sent(sandbox: Sandbox, code: str) -> None:
-    """B-94: as the document has it, wherever it has an answer of this status; B-05: before the form of the body."""
+    """B-94: as documented, wherever a response has this status; B-05: before the body's form."""
     headers, status = {"Emulator-Answer": code}, ERRORS[code].status
     for operation in sandbox.api.contract.operations:
         path = re.sub(r"\{\w+\}", "x", operation.path)
-        send = sandbox.api.request if str(status) in operation.node["responses"] else sandbox.api.http.request
+        send = (
+            sandbox.api.request
+            if str(status) in operation.node["responses"]
+            else sandbox.api.http.request
+        )
         assert send(operation.method, path, headers=headers).status_code == status
     names = ("amount", "currency", "transaction", "payment_method", "metadata")
     for path in ("/refunds/", "/payment-intents/x/capture/", "/products/"):
-        for body in (*(dict.fromkeys(names, value) for value in ([], {}, -1, [{}], None)), [], None):
+        for body in (
+            *(dict.fromkeys(names, value) for value in ([], {}, -1, [{}], None)),
+            [],
+            None,
+        ):
             assert sandbox.api.http.post(path, json=body, headers=headers).status_code == status
 
 
 def test_it_comes_after_the_key_and_before_the_body(sandbox: Sandbox) -> None:
-    """B-05: key, state of App and company, forced answer, form of the body. B-95: an unknown code is itself rejected."""
+    """B-05: key, state of App and company, forced code, body's form. B-95: no unknown code."""
     forced = {"Emulator-Answer": "DATABASE_ERROR"}
     sandbox.api.rejected("POST", "/customers/", 500, "DATABASE_ERROR", content=b"{", headers=forced)
     wrong_key = {**forced, "Authorization": "Bearer nonsense"}
     sandbox.api.rejected("POST", "/customers/", 401, "INVALID_TOKEN", json=AWA, headers=wrong_key)
-    error = sandbox.api.rejected("GET", "/customers/", 422, "INVALID_FIELD", headers={"Emulator-Answer": "OOPS"})
+    error = sandbox.api.rejected(
+        "GET", "/customers/", 422, "INVALID_FIELD", headers={"Emulator-Answer": "OOPS"}
+    )
     assert error["param"] == "Emulator-Answer"
 
 
@@ -79,13 +89,23 @@ FORCED = {
     *("WEBHOOK_SIGNATURE_INVALID", "TERMINAL_OFFLINE", "RATE_LIMIT_EXCEEDED", "TOO_MANY_REQUESTS"),
     *("INTERNAL_ERROR", "DATABASE_ERROR"),
 }
-"""Codes that are had by ``Emulator-Answer`` alone: the API has nothing that could bring them about."""
+"""Codes of ``Emulator-Answer`` alone: the API has no way to cause them."""
 
 PAYMENT_OUTCOMES = {
-    *("INSUFFICIENT_FUNDS", "PAYMENT_METHOD_NOT_SUPPORTED", "MOBILE_MONEY_TIMEOUT", "MOBILE_MONEY_REJECTED"),
-    *("MOBILE_MONEY_NUMBER_INVALID", "MOBILE_MONEY_LIMIT_REACHED", "CUSTOMER_BLACKLISTED", "UPSTREAM_ERROR"),
+    *(
+        "INSUFFICIENT_FUNDS",
+        "PAYMENT_METHOD_NOT_SUPPORTED",
+        "MOBILE_MONEY_TIMEOUT",
+        "MOBILE_MONEY_REJECTED",
+    ),
+    *(
+        "MOBILE_MONEY_NUMBER_INVALID",
+        "MOBILE_MONEY_LIMIT_REACHED",
+        "CUSTOMER_BLACKLISTED",
+        "UPSTREAM_ERROR",
+    ),
 }
-"""Codes of a payment that was made and failed: 200 with the canceled intent and its ``last_error`` (B-14)."""
+"""Codes of a made and failed payment: 200, the canceled intent and its ``last_error`` (B-14)."""
 
 
 def test_every_code_has_a_recipe_or_a_reason_why_not() -> None:
@@ -107,7 +127,9 @@ def test_the_recipe_leads_to_its_code(sandbox: Sandbox, code: str) -> None:
         method, path = fill(step.request).split(" ")
         client = sandbox.control if path.startswith("/_emulator") else sandbox.api
         with closing(
-            Client(sandbox.url, client.contract, sandbox.key if step.key is None else step.key or None)
+            Client(
+                sandbox.url, client.contract, sandbox.key if step.key is None else step.key or None
+            )
         ) as own:
             inner = path.removeprefix(client.contract.base_path)
             last = own.request(method, inner, json=fill(step.body), headers=step.headers)
@@ -118,4 +140,6 @@ def test_the_recipe_leads_to_its_code(sandbox: Sandbox, code: str) -> None:
     if code in PAYMENT_OUTCOMES and last.status_code == 200:
         assert (body["status"], body["last_error"]["code"]) == ("canceled", code)
     else:
-        assert (last.status_code, body.get("error", body)["code"]) == (ERRORS[code].status, code), last.text
+        assert (last.status_code, body.get("error", body)["code"]) == (ERRORS[code].status, code), (
+            last.text
+        )

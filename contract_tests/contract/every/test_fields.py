@@ -1,4 +1,4 @@
-"""Every field that the document lets callers send: it is used, shown, and may be null where GET says so (B-12)."""
+"""Every field that callers may send is used, shown, and may be null where GET says so (B-12)."""
 
 from __future__ import annotations
 
@@ -53,7 +53,9 @@ SHOWN: dict[str, Callable[[Answer], Any]] = {
     "createSubscription.trial_period_days": lambda answer: (
         span(answer["trial_start"], answer["trial_end"]) / 86_400 if answer["trial_end"] else None
     ),
-    "createCheckoutSession.expires_in": lambda answer: span(answer["created_at"], answer["expires_at"]),
+    "createCheckoutSession.expires_in": lambda answer: span(
+        answer["created_at"], answer["expires_at"]
+    ),
     "capturePaymentIntent.amount": lambda answer: answer["amount_received"],
     "testWebhook.event": lambda answer: answer["event_type"],
     **{
@@ -61,9 +63,12 @@ SHOWN: dict[str, Callable[[Answer], Any]] = {
         for field in ("phone", "exp_month", "exp_year", "email")
     },
 }
-"""What of an answer shows a field that is shown by another name or in another form: the value as it was sent."""
+"""The part of a response that shows a field under another name or form: the value as sent."""
 
-LINES = [{"product": "{product.id}", "quantity": 3}, {"description": "Delivery", "unit_amount": 700, "quantity": 2}]
+LINES = [
+    {"product": "{product.id}", "quantity": 3},
+    {"description": "Delivery", "unit_amount": 700, "quantity": 2},
+]
 
 VALUES: dict[str, Any] = {
     "createCustomer.name": "Awa Ndong",
@@ -80,7 +85,7 @@ VALUES: dict[str, Any] = {
     "createPaymentMethod.cvc": "321",
     "createPaymentMethod.iban": "GB29 NWBK 6016 1331 9268 19",
 }
-"""Values that do not follow from a schema; ``{kind}`` stands for an object, as the conformance suite has it."""
+"""Values that follow from no schema; ``{kind}`` is an object, as in the conformance suite."""
 
 CASES = {f"{id}.{field}": part for id in SCHEMAS for field, part in fields_of(id).items()}
 for _name in NOT_ALONE:
@@ -104,7 +109,7 @@ class Case(Subject):
         return self.body(self.field)
 
     def with_field(self, unlike: Any) -> dict[str, Any]:
-        """Return a body in which the field is another than this one; a change has no other field."""
+        """Return a body with another value of the field; a change has no other field."""
         body = self.without_field()
         if self.is_change:
             body = {}
@@ -114,7 +119,10 @@ class Case(Subject):
         if self.name in VALUES:
             return {**body, self.field: self.factory.filled(VALUES[self.name], others)}
         value = {self.field: example(CASES[self.name], unlike)}
-        return {**body, **(self.factory.with_references(value, others) if self.field in OF_FIELD else value)}
+        return {
+            **body,
+            **(self.factory.with_references(value, others) if self.field in OF_FIELD else value),
+        }
 
     def left_out(self) -> ApiResponse:
         body = self.without_field()
@@ -139,7 +147,7 @@ BESIDE: dict[str, set[str]] = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_field_that_is_sent_is_used(name: str, factory: ObjectFactory, sandbox: Sandbox) -> None:
-    """It is in the answer, and without it the answer is another one. A PATCH changes that field alone (B-21)."""
+    """It is in the response, which differs without it. A PATCH changes that field alone (B-21)."""
     case = Case(name, factory)
     former = case.shown(case.answer(case.without_field()))
     body = case.with_field(former)
@@ -161,12 +169,16 @@ def test_a_field_that_is_sent_is_used(name: str, factory: ObjectFactory, sandbox
 DEFAULTS = {
     name: flat(SERVICE, schema).node["default"]
     for name, schema in CASES.items()
-    if BY_ID[name.split(".")[0]].method == "POST" and "default" in flat(SERVICE, schema).node and name not in WRITE_ONLY
+    if BY_ID[name.split(".")[0]].method == "POST"
+    and "default" in flat(SERVICE, schema).node
+    and name not in WRITE_ONLY
 }
 
 
 @pytest.mark.parametrize("name", DEFAULTS)
-def test_what_is_left_out_has_the_default_of_the_document(name: str, factory: ObjectFactory) -> None:
+def test_what_is_left_out_has_the_default_of_the_document(
+    name: str, factory: ObjectFactory
+) -> None:
     case = Case(name, factory)
     response = case.left_out()
     assert case.shown(response.json()) == DEFAULTS[name], response.text
@@ -192,31 +204,40 @@ def shows_null(case: Case) -> bool:
 
 
 def outcome(case: Case, response: ApiResponse) -> tuple[int, str | None, str]:
-    """Status and error code of a response, and what it shows of the field; an id of whatever object."""
+    """Return a response's status, error code and shown field; an id of any object."""
     answer = response.json()
     code = answer.get("code") if not response.is_success else None
-    return response.status_code, code, re.sub(r"_[0-9A-Za-z]{24}|every-\d+", "", str(case.shown(answer)))
+    return (
+        response.status_code,
+        code,
+        re.sub(r"_[0-9A-Za-z]{24}|every-\d+", "", str(case.shown(answer))),
+    )
 
 
 GETS = {operation.path: operation for operation in of_service("GET")}
 
 
 def is_kept(case: Case) -> bool:
-    """Return whether null does not take a field away: one that the POST of the resource requires, and a plan (B-12)."""
-    create = next((id for id in SCHEMAS if BY_ID[id].path == case.operation.path.rpartition("{")[0]), None)
+    """Return whether null keeps a field: one that the POST requires, or a plan (B-12)."""
+    create = next(
+        (id for id in SCHEMAS if BY_ID[id].path == case.operation.path.rpartition("{")[0]), None
+    )
     required = flat(SERVICE, SCHEMAS[create]).node.get("required", ()) if create else ()
     return case.is_change and (case.field in required or case.name == "updateSubscription.plan")
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_null_is_as_left_out_or_clears_or_is_wrong(name: str, factory: ObjectFactory) -> None:
-    """B-12: "null in the body of a POST: as left out where GET can show the field as null, else a wrong value; in a
-    PATCH it clears such a field, except one that the POST of that resource requires".
+    """B-12: null in a POST is as left out if GET can show the field as null, else a wrong value.
+
+    In a PATCH it clears such a field, except one that the POST of that resource requires.
     """
     case = Case(name, factory)
     response = case.send(case.without_field() | {case.field: None})
     if is_kept(case) or not shows_null(case):
-        assert (response.status_code, [*response.json()["errors"]]) == (422, [case.field]), response.text
+        assert (response.status_code, [*response.json()["errors"]]) == (422, [case.field]), (
+            response.text
+        )
     elif case.is_change:
         assert (response.status_code, case.shown(response.json())) == (200, None), response.text
     else:

@@ -19,15 +19,21 @@ REPLAYED = "idempotent-replayed"
 
 
 def post(sandbox: Sandbox, key: str, body: Any = None, path: str = "/customers/") -> httpx.Response:
-    return sandbox.api.request("POST", path, json=AWA if body is None else body, headers={"Idempotency-Key": key})
+    return sandbox.api.request(
+        "POST", path, json=AWA if body is None else body, headers={"Idempotency-Key": key}
+    )
 
 
 def customers(sandbox: Sandbox) -> int:
     return int(sandbox.api.get("/customers/")["pagination"]["count"])
 
 
-@pytest.mark.parametrize("id", [id_of(each) for each in of_service("POST") if each.path != "/reset"])
-def test_a_post_with_a_key_is_performed_once(sandbox: Sandbox, factory: ObjectFactory, id: str) -> None:
+@pytest.mark.parametrize(
+    "id", [id_of(each) for each in of_service("POST") if each.path != "/reset"]
+)
+def test_a_post_with_a_key_is_performed_once(
+    sandbox: Sandbox, factory: ObjectFactory, id: str
+) -> None:
     """The first answer again, byte for byte, marked, with a request id of its own."""
     sandbox.settings(refund_review=True)  # else no refund waits, to be canceled
     path, body = valid_request(factory, BY_ID[id], {})
@@ -42,7 +48,9 @@ def test_another_body_or_path_under_the_key_is_a_conflict(sandbox: Sandbox) -> N
     """409 IDEMPOTENCY_CONFLICT, and nothing is made. The JSON body is compared, not its bytes."""
     first = post(sandbox, "k1")
     for path, body in (("/customers/", {**AWA, "name": "Awa"}), ("/subscription-plans/", PLAN)):
-        sandbox.api.rejected("POST", path, 409, "IDEMPOTENCY_CONFLICT", json=body, headers={"Idempotency-Key": "k1"})
+        sandbox.api.rejected(
+            "POST", path, 409, "IDEMPOTENCY_CONFLICT", json=body, headers={"Idempotency-Key": "k1"}
+        )
     assert customers(sandbox) == 1
     headers = {"Idempotency-Key": "k1", "Content-Type": "application/json"}
     raw = '{ "name": "Awa Diop",\n "email": "awa@example.com" }'
@@ -51,7 +59,7 @@ def test_another_body_or_path_under_the_key_is_a_conflict(sandbox: Sandbox) -> N
 
 
 def test_the_key_is_remembered_for_24_hours_of_the_worlds_clock(sandbox: Sandbox) -> None:
-    """Byte-identical at 23 h 59 min, forgotten at 24 h, which plans no job: the schedule shows what the service does."""
+    """Byte-identical at 23 h 59 min, forgotten at 24 h. No job: the schedule is the service's."""
     first = post(sandbox, "k1", PLAN, "/subscription-plans/")
     assert sandbox.control.get("/clock")["next_due_at"] is None
     sandbox.advance("PT23H59M")
@@ -66,14 +74,20 @@ def test_a_key_belongs_to_one_world_and_to_posts(sandbox: Sandbox, other_world: 
     """Nothing is shared between two Apps (B-01); on other methods the header means nothing."""
     path = f"/customers/{post(sandbox, 'k1').json()['id']}/"
     assert REPLAYED not in post(other_world, "k1").headers
-    assert REPLAYED not in sandbox.api.request("GET", path, headers={"Idempotency-Key": "k1"}).headers
+    assert (
+        REPLAYED not in sandbox.api.request("GET", path, headers={"Idempotency-Key": "k1"}).headers
+    )
 
 
 def test_what_was_not_done_is_not_stored(sandbox: Sandbox) -> None:
-    """400, 401, 403, 422, 429 and 5xx: a fixed request may use the same key, and the same one once the state allows it."""
+    """400, 401, 403, 422, 429, 5xx: the key serves a fixed request, or the same one later on."""
     for body in ({"email": "awa"}, ["no object"]):
         assert post(sandbox, "k1", body).status_code in (400, 422)
-    for code, status in (("INTERNAL_ERROR", 500), ("RATE_LIMIT_EXCEEDED", 429), ("PERMISSION_DENIED", 403)):
+    for code, status in (
+        ("INTERNAL_ERROR", 500),
+        ("RATE_LIMIT_EXCEEDED", 429),
+        ("PERMISSION_DENIED", 403),
+    ):
         headers = {"Idempotency-Key": "k1", "Emulator-Answer": code}
         sandbox.api.rejected("POST", "/customers/", status, code, json=AWA, headers=headers)
     done = post(sandbox, "k1")
@@ -87,7 +101,7 @@ def test_what_was_not_done_is_not_stored(sandbox: Sandbox) -> None:
 
 
 def test_a_conflict_and_a_missing_object_are_stored(sandbox: Sandbox) -> None:
-    """404 and 409 are answers about the objects: the same again, although the world has changed since."""
+    """404 and 409 are about objects: the same response again, although the world has changed."""
     customer = sandbox.api.post("/customers/", AWA)
     subscription = {"customer": "cust_nobody", "plan": sandbox.plan()["id"]}
     requests = (("k1", AWA, "/customers/"), ("k2", subscription, "/subscriptions/"))
@@ -107,11 +121,15 @@ def test_fifty_simultaneous_posts_with_one_key_make_one_object(sandbox: Sandbox)
     assert customers(sandbox) == 1
 
 
-def test_a_request_that_is_still_running_is_a_conflict(sandbox: Sandbox, receiver: Receiver) -> None:
-    """While the validation ping of a webhook endpoint is under way, its key is taken; afterwards it is replayed."""
+def test_a_request_that_is_still_running_is_a_conflict(
+    sandbox: Sandbox, receiver: Receiver
+) -> None:
+    """While a webhook endpoint's validation ping runs, its key is taken; afterwards it replays."""
     body = {"name": "Shop", "url": receiver.url, "events": ["*"]}
     second: list[int] = []
-    receiver.react = lambda received: second.append(post(sandbox, "k1", body, "/webhooks/").status_code)
+    receiver.react = lambda received: second.append(
+        post(sandbox, "k1", body, "/webhooks/").status_code
+    )
     first = post(sandbox, "k1", body, "/webhooks/")
     assert (first.status_code, second) == (201, [409])
     assert post(sandbox, "k1", body, "/webhooks/").content == first.content
@@ -122,7 +140,9 @@ def test_keys_have_1_to_255_printable_characters(sandbox: Sandbox) -> None:
     """B-95: 400 VALIDATION_ERROR."""
     for key in ("", "x" * 256, "a\tb", "é"):
         headers = {"Idempotency-Key": key.encode("latin-1")}
-        error = sandbox.api.rejected("POST", "/customers/", 400, "VALIDATION_ERROR", json=AWA, headers=headers)
+        error = sandbox.api.rejected(
+            "POST", "/customers/", 400, "VALIDATION_ERROR", json=AWA, headers=headers
+        )
         assert error["param"] == "Idempotency-Key"
         assert error["message"] == "Idempotency-Key: must have 1 to 255 printable ASCII characters"
     assert customers(sandbox) == 0

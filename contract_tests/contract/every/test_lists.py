@@ -1,4 +1,4 @@
-"""Every list of the service: its order, its pages, its filters, and what it cannot be asked (B-12, B-17, B-19, B-20)."""
+"""Every list of the service: order, pages, filters, and wrong queries (B-12, B-17, B-19, B-20)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,11 @@ from emulator.core import lists
 from emulator.document import bundles
 from emulator.engine import reading
 
-LISTS = {operation.path: query_of(operation) for operation in of_service("GET") if "page" in query_of(operation)}
+LISTS = {
+    operation.path: query_of(operation)
+    for operation in of_service("GET")
+    if "page" in query_of(operation)
+}
 
 LEADING = {"/customers/{id}/addresses/": "is_default"}
 """The field by which an object comes before those that are newer."""
@@ -30,7 +34,7 @@ NOT_A_FIELD = {"ordering", "page", "page_size", "search"}
 
 
 class Filled(NamedTuple):
-    """A world with several objects of each kind; ``made`` has the ids of those made by a request of their own, in order."""
+    """A world with several objects of each kind; ``made``: ids of requested ones, in order."""
 
     sandbox: Sandbox
     made: list[str]
@@ -48,7 +52,7 @@ class Filled(NamedTuple):
 
 @pytest.fixture(scope="module")
 def filled(server: RunningServer, hook: str) -> Iterator[Filled]:
-    """Two days on which everything is made; on the second every third object is that of a new customer.
+    """Two days on which everything is made; on day two each third object is of a new customer.
 
     What cannot be made, its own lists miss. They are read as otherwise only long ones are.
     """
@@ -71,8 +75,10 @@ def filled(server: RunningServer, hook: str) -> Iterator[Filled]:
 
 
 @pytest.mark.parametrize("path", LISTS)
-def test_a_list_has_the_newest_first_the_order_that_it_is_asked_for_and_pages(filled: Filled, path: str) -> None:
-    """B-17: of one instant the order of creation, which an order reverses with the rest; what is null comes first."""
+def test_a_list_has_the_newest_first_the_order_that_it_is_asked_for_and_pages(
+    filled: Filled, path: str
+) -> None:
+    """B-17: ties in order of creation, which an order reverses with the rest; null comes first."""
     at = filled.path(path)
     newest_first = filled.all(at)
     assert len(newest_first) >= 2
@@ -89,24 +95,38 @@ def test_a_list_has_the_newest_first_the_order_that_it_is_asked_for_and_pages(fi
     assert of_requests == sorted(of_requests, key=filled.made.index)
     for ordering in LISTS[path].get("ordering", Part((), {"enum": []})).node["enum"]:
         field = ordering.lstrip("-")
-        ascending = sorted(oldest_first, key=lambda each, field=field: (each[field] is not None, each[field] or 0))
+        ascending = sorted(
+            oldest_first, key=lambda each, field=field: (each[field] is not None, each[field] or 0)
+        )
         listed = filled.all(at, ordering=ordering)
         assert listed == (ascending[::-1] if ordering.startswith("-") else ascending), ordering
     check_pages(filled, at, newest_first)
 
 
 def check_pages(filled: Filled, at: str, everything: list[Any]) -> None:
-    """B-19: absolute links that can be followed; a page past the end is empty, and the one before it is the last."""
+    """B-19: absolute links work; a page past the end is empty, the one before it is the last."""
     api = filled.sandbox.api
     for size in (1, 2, len(everything), 100):
         assert list(api.pages(at, page_size=size)) == everything, size
     whole = api.get(at, page_size=len(everything))["pagination"]
-    shown = {"count": len(everything), "page": 1, "page_size": len(everything), "next": None, "previous": None}
+    shown = {
+        "count": len(everything),
+        "page": 1,
+        "page_size": len(everything),
+        "next": None,
+        "previous": None,
+    }
     assert whole.items() >= shown.items()
     for far in (len(everything) + 1, 2**63, 10**299):
         beyond = api.get(at, page=far, page_size=1)
-        assert (beyond["data"], beyond["pagination"]["page"], beyond["pagination"]["next"]) == ([], far, None)
-        assert api.request("GET", beyond["pagination"]["previous"]).json()["data"] == everything[-1:]
+        assert (beyond["data"], beyond["pagination"]["page"], beyond["pagination"]["next"]) == (
+            [],
+            far,
+            None,
+        )
+        assert (
+            api.request("GET", beyond["pagination"]["previous"]).json()["data"] == everything[-1:]
+        )
     assert api.get(at)["pagination"]["page_size"] == min(20, api.get(at)["pagination"]["page_size"])
 
 
@@ -119,20 +139,28 @@ def fits(name: str, value: str) -> Callable[[Any], bool]:
         return lambda each: each[field] is not None and each[field] <= value
     least, _, field = name.partition("_")
     if least in ("min", "max"):
-        return lambda each: each[field] >= int(value) if least == "min" else each[field] <= int(value)
+        return lambda each: (
+            each[field] >= int(value) if least == "min" else each[field] <= int(value)
+        )
     return lambda each: str(each[name]).lower() in value.lower().split(",")
 
 
 def names_of(node: dict[str, Any]) -> Any:
-    return node.get("enum") or (flat(SERVICE, Part((), node["items"])).node.get("enum") if "items" in node else None)
+    return node.get("enum") or (
+        flat(SERVICE, Part((), node["items"])).node.get("enum") if "items" in node else None
+    )
 
 
 def values_of(name: str, schema: Part, everything: list[Any]) -> list[str]:
-    """Return the values with which a filter is tried: those of a list of names, else those of the objects, and others."""
+    """Return a filter's test values: its list's names or else the objects' values, and others."""
     node = schema.node
     names = names_of(node)
     if names and node.get("format") != "currency":
-        return [*names, ",".join(names[:2]), ",".join(names[1:])] if "items" in node else [*map(str, names)]
+        return (
+            [*names, ",".join(names[:2]), ",".join(names[1:])]
+            if "items" in node
+            else [*map(str, names)]
+        )
     if node["type"] == "boolean":
         return ["true", "false"]
     if name in ("min_amount", "max_amount"):
@@ -146,7 +174,9 @@ ABSENT = {"currency": "USD", "date": "2026-01-20", "instant": "2026-01-02T00:00:
 """A value of each format that no object has."""
 
 
-@pytest.mark.parametrize("path", [path for path, query in LISTS.items() if query.keys() - NOT_A_FIELD])
+@pytest.mark.parametrize(
+    "path", [path for path, query in LISTS.items() if query.keys() - NOT_A_FIELD]
+)
 def test_a_filter_lets_pass_what_fits_and_keeps_the_order(filled: Filled, path: str) -> None:
     """B-20: bounds are inclusive, a comma means or; a value that no object has matches nothing."""
     at = filled.path(path)
@@ -154,14 +184,25 @@ def test_a_filter_lets_pass_what_fits_and_keeps_the_order(filled: Filled, path: 
     for name, schema in LISTS[path].items():
         for value in values_of(name, schema, everything) if name not in NOT_A_FIELD else ():
             expected = [each["id"] for each in everything if fits(name, value)(each)]
-            assert [each["id"] for each in filled.all(at, **{name: value})] == expected, (name, value)
+            assert [each["id"] for each in filled.all(at, **{name: value})] == expected, (
+                name,
+                value,
+            )
 
 
 def test_filters_and_an_order_work_together(filled: Filled) -> None:
     everything = filled.all("/transactions/")
     one = everything[-1]
-    query = {"customer": one["customer"], "status": f"{one['status']},failed", "min_amount": one["amount"]}
-    expected = [each for each in everything if all(fits(name, str(value))(each) for name, value in query.items())]
+    query = {
+        "customer": one["customer"],
+        "status": f"{one['status']},failed",
+        "min_amount": one["amount"],
+    }
+    expected = [
+        each
+        for each in everything
+        if all(fits(name, str(value))(each) for name, value in query.items())
+    ]
     assert one in expected
     assert filled.all("/transactions/", ordering="created_at", **query) == expected[::-1]
 
@@ -169,11 +210,42 @@ def test_filters_and_an_order_work_together(filled: Filled) -> None:
 # -- what cannot be asked
 
 NO_INTEGERS = [
-    *("", "x", "1.0", "1e1", "+1", "%2B1", "-", "1_0", "%201", "%D9%A3", "%C2%B2", "%00", "true", "1,2", "9" * 301)
+    *(
+        "",
+        "x",
+        "1.0",
+        "1e1",
+        "+1",
+        "%2B1",
+        "-",
+        "1_0",
+        "%201",
+        "%D9%A3",
+        "%C2%B2",
+        "%00",
+        "true",
+        "1,2",
+        "9" * 301,
+    )
 ]
 NO_DATES = [
-    *("2026-13-01", "2026-01-01T25:00:00", "1767225600", "2026-02-30T00:00:00Z", "", "now", "2026-000", "2026-366"),
-    *("2025-12-31T24:01Z", "0000-001", "2026-06-01 00:00:00Z", "2026-06-01T00:00Z", "20260601T000000Z"),
+    *(
+        "2026-13-01",
+        "2026-01-01T25:00:00",
+        "1767225600",
+        "2026-02-30T00:00:00Z",
+        "",
+        "now",
+        "2026-000",
+        "2026-366",
+    ),
+    *(
+        "2025-12-31T24:01Z",
+        "0000-001",
+        "2026-06-01 00:00:00Z",
+        "2026-06-01T00:00Z",
+        "20260601T000000Z",
+    ),
     *("2026-W20", "2026-W20-1", "2026W201", "2026-001", "2026001", "20260601"),
 ]
 
@@ -182,7 +254,11 @@ def misused(name: str, node: dict[str, Any]) -> list[str]:
     """Return texts, as they stand in a URL, that a parameter of this schema does not take."""
     if node["type"] == "integer":
         below = [str(node["minimum"] - 1), "-" + "9" * 300] if "minimum" in node else []
-        return [*NO_INTEGERS, *below, *([str(node["maximum"] + 1), "1" + "0" * 299] if "maximum" in node else [])]
+        return [
+            *NO_INTEGERS,
+            *below,
+            *([str(node["maximum"] + 1), "1" + "0" * 299] if "maximum" in node else []),
+        ]
     if node["type"] == "boolean":
         return ["yes", "1", "True", ""]
     if node.get("format") in ("instant", "date"):
@@ -198,19 +274,28 @@ DOCUMENTS = {"service": SERVICE, "control": bundles.load("control")}
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_what_a_parameter_does_not_take_is_rejected_and_named(sandbox: Sandbox, name: str) -> None:
-    """B-12: digits are ASCII digits; parameters come before objects (B-05). A parameter is given once. B-17: "a space in
-    between is wrong"; nor is another form a date-time. Of parameters of one schema only the first has every wrong value.
+    """B-12: digits are ASCII; parameters come before objects (B-05). A parameter is given once.
+
+    B-17: "a space in between is wrong"; nor is another form a date-time. Of parameters of one
+    schema only the first has every wrong value.
     """
     document, tried = DOCUMENTS[name], set[str]()
     api = sandbox.api if name == "service" else sandbox.control
-    asked = [(each, query_of(each, document)) for each in operations(document) if each.method == "GET"]
+    asked = [
+        (each, query_of(each, document)) for each in operations(document) if each.method == "GET"
+    ]
     for operation, query in asked:
         required = {
-            each["name"] for each in parameters(document, operation) if each.get("required") and each["in"] == "query"
+            each["name"]
+            for each in parameters(document, operation)
+            if each.get("required") and each["in"] == "query"
         }
         for parameter, schema in query.items():
             wrong = misused(parameter, schema.node)
-            given = [f"{parameter}={text}" for text in (wrong[:1] if str(schema.node) in tried else wrong)]
+            given = [
+                f"{parameter}={text}"
+                for text in (wrong[:1] if str(schema.node) in tried else wrong)
+            ]
             tried.add(str(schema.node))
             for each in (*given, f"{parameter}=1&{parameter}=1", f"{parameter}=1&{parameter}=2"):
                 path = re.sub(r"\{\w+\}", "x", operation.path)
@@ -220,12 +305,26 @@ def test_what_a_parameter_does_not_take_is_rejected_and_named(sandbox: Sandbox, 
 
 
 def test_a_name_that_is_no_parameter_is_rejected(sandbox: Sandbox) -> None:
-    """B-12: names are written as the document has them; the fields of an object are no parameters by themselves."""
+    """B-12: the document's spelling counts; an object's fields are not parameters by themselves."""
     for query, param in (
-        *(("x=1", "x"), ("X", "X"), ("Page=1", "Page"), ("page%20=1", "page "), ("page[]=1", "page[]")),
-        *(("%FF=1", "\ufffd"), ("%00=1", "\x00"), ("id=x", "id"), ("app=demo", "app"), ("livemode=true", "livemode")),
+        *(
+            ("x=1", "x"),
+            ("X", "X"),
+            ("Page=1", "Page"),
+            ("page%20=1", "page "),
+            ("page[]=1", "page[]"),
+        ),
+        *(
+            ("%FF=1", "\ufffd"),
+            ("%00=1", "\x00"),
+            ("id=x", "id"),
+            ("app=demo", "app"),
+            ("livemode=true", "livemode"),
+        ),
     ):
         error = sandbox.api.rejected("GET", f"/customers/?{query}", 422, "INVALID_FILTER_PARAM")
         assert (error["param"], [*error["errors"]]) == (param, [param])
-    error = sandbox.api.rejected("GET", "/customers/?page=0&page_size=101&x=1", 422, "INVALID_FILTER_PARAM")
+    error = sandbox.api.rejected(
+        "GET", "/customers/?page=0&page_size=101&x=1", 422, "INVALID_FILTER_PARAM"
+    )
     assert [*error["errors"]] == ["page", "page_size", "x"]

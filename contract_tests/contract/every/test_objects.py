@@ -1,4 +1,4 @@
-"""Every object of the service: made, read, deleted, and not found (B-15, B-16, B-17, B-18, B-21)."""
+"""Every object of the service: made, read, deleted, not found (B-15, B-16, B-17, B-18, B-21)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ EMITTED = {
 
 
 def events_about(sandbox: Sandbox, id: str) -> list[str]:
-    of_object = [each["type"] for each in sandbox.events() if each["data"]["object"].get("id") == id]
+    of_object = [
+        each["type"] for each in sandbox.events() if each["data"]["object"].get("id") == id
+    ]
     return [type for type in of_object if type not in BEYOND]
 
 
@@ -41,15 +43,21 @@ CREATING = {id_of(each): ONE[each.path] for each in of_service("POST") if each.p
 
 
 @pytest.mark.parametrize("id", CREATING)
-def test_what_is_made_is_read_as_it_was_shown(sandbox: Sandbox, factory: ObjectFactory, id: str) -> None:
-    """B-17, B-18, B-27: all fields are there, with an id of its kind and the times of the clock; it is in its list."""
+def test_what_is_made_is_read_as_it_was_shown(
+    sandbox: Sandbox, factory: ObjectFactory, id: str
+) -> None:
+    """B-17, B-18, B-27: all fields, an id of its kind, the clock's times; its list shows it."""
     sandbox.advance("1h")
     path, body = valid_request(factory, BY_ID[id], {})
     answer = sandbox.api.request("POST", path, json=body)
     made = answer.json()
     assert answer.status_code == 201
     assert re.fullmatch(r"[a-z]+_[0-9A-Za-z]{24}", made["id"])
-    assert (made["created_at"], made.get("updated_at", sandbox.now), made.get("livemode", False)) == (
+    assert (
+        made["created_at"],
+        made.get("updated_at", sandbox.now),
+        made.get("livemode", False),
+    ) == (
         *(sandbox.now, sandbox.now),
         False,
     )
@@ -64,8 +72,10 @@ DELETING = [id_of(each) for each in of_service("DELETE")]
 
 
 @pytest.mark.parametrize("id", DELETING)
-def test_what_is_deleted_is_gone_or_archived(sandbox: Sandbox, factory: ObjectFactory, id: str) -> None:
-    """B-21: 204 without a body, and then 404; or 200 with id, active and updated_at alone, and it stays readable."""
+def test_what_is_deleted_is_gone_or_archived(
+    sandbox: Sandbox, factory: ObjectFactory, id: str
+) -> None:
+    """B-21: 204 without a body, then 404; or 200 with id, active and updated_at, still readable."""
     operation = BY_ID[id]
     path, _ = valid_request(factory, operation, {})
     before = sandbox.api.get(path)
@@ -78,36 +88,58 @@ def test_what_is_deleted_is_gone_or_archived(sandbox: Sandbox, factory: ObjectFa
         assert sandbox.api.get(path) == {**before, **answer.json()}
         assert sandbox.api.delete(path)["active"] is False
         return
-    assert (answer.status_code, answer.content, "content-length" in answer.headers) == (204, b"", False)
+    assert (answer.status_code, answer.content, "content-length" in answer.headers) == (
+        204,
+        b"",
+        False,
+    )
     code = codes(id, operation.path)[-1] if operation in NESTED else codes(id, operation.path)[0]
     for method in others:
         sandbox.api.rejected(method, path, 404, code, json={} if method == "PATCH" else None)
     collection = path.removesuffix(f"{before['id']}/")
-    if "GET" in {each.method for each in of_service() if each.path == operation.path.rsplit("{", 1)[0]}:
+    if "GET" in {
+        each.method for each in of_service() if each.path == operation.path.rsplit("{", 1)[0]
+    }:
         assert before["id"] not in {each["id"] for each in sandbox.api.get(collection)["data"]}
 
 
 # -- objects that are not there
 
-FOUND = {"listInboxRequests", "setInboxResponse", "clearInboxResponse", "listPrompts", "answerPrompt", "importSnapshot"}
+FOUND = {
+    "listInboxRequests",
+    "setInboxResponse",
+    "clearInboxResponse",
+    "listPrompts",
+    "answerPrompt",
+    "importSnapshot",
+}
 """Operations that know every name: inboxes, phones, and a snapshot that is brought in."""
 
 
 @pytest.mark.parametrize("id", [UNKNOWN, "cust_" + "0" * 24])
 @pytest.mark.parametrize("name", ["service-3.0", "control-3.0"])
-def test_each_operation_on_an_object_rejects_an_unknown_one(sandbox: Sandbox, name: str, id: str) -> None:
+def test_each_operation_on_an_object_rejects_an_unknown_one(
+    sandbox: Sandbox, name: str, id: str
+) -> None:
     document: Document = bundles.load(name)
     api = sandbox.api if name.startswith("service") else sandbox.control
     found = [each for each in operations(document) if "{" in each.path and id_of(each) not in FOUND]
     assert found
     for operation in found:
         code = codes(id_of(operation), operation.path)[0]
-        sent = operation.node.get("requestBody", {}).get("content", {}).get("application/json", {}).get("example")
+        sent = (
+            operation.node.get("requestBody", {})
+            .get("content", {})
+            .get("application/json", {})
+            .get("example")
+        )
         api.rejected(operation.method, re.sub(r"\{\w+\}", id, operation.path), 404, code, json=sent)
 
 
 @pytest.mark.parametrize("id", [*map(id_of, NESTED)])
-def test_what_belongs_to_another_object_is_not_there(sandbox: Sandbox, factory: ObjectFactory, id: str) -> None:
+def test_what_belongs_to_another_object_is_not_there(
+    sandbox: Sandbox, factory: ObjectFactory, id: str
+) -> None:
     """B-15: 404 NOT_FOUND, for an unknown one and for another object's."""
     operation = BY_ID[id]
     path, body = valid_request(factory, operation, {})
@@ -118,23 +150,31 @@ def test_what_belongs_to_another_object_is_not_there(sandbox: Sandbox, factory: 
         sandbox.api.rejected(operation.method, wrong, 404, "NOT_FOUND", json=body)
 
 
-# -- what only the sandbox has answers ``SANDBOX_ONLY`` to a production key (B-07, B-60); ``POST /reset``
+# -- the sandbox's own operations answer a production key ``SANDBOX_ONLY`` (B-07, B-60); reset
 
 
-def test_an_added_operation_is_closed_to_production_keys_and_a_documented_one_open(live: Sandbox) -> None:
+def test_an_added_operation_is_closed_to_production_keys_and_a_documented_one_open(
+    live: Sandbox,
+) -> None:
     """B-07: payment intents are open, for the service names them itself (Refunds, rule 4)."""
     for method, path in table(ADDED):
         if not path.startswith("/payment-intents/"):
             live.api.rejected(method, path.replace("{id}", "x"), 403, "SANDBOX_ONLY")
         elif "{id}" in path:
-            live.api.rejected(method, path.replace("{id}", "pi_none"), 404, "PAYMENT_INTENT_NOT_FOUND")
+            live.api.rejected(
+                method, path.replace("{id}", "pi_none"), 404, "PAYMENT_INTENT_NOT_FOUND"
+            )
     assert live.api.get("/payment-intents/")["data"] == []
     plan = {"name": "Basic", "amount": 5000, "currency": "XAF", "interval": "month"}
     assert live.api.post("/subscription-plans/", plan)["livemode"] is True
 
 
-@pytest.mark.parametrize("options", [{"content": b"{"}, {"json": {"x": 1}}, {"params": {"x": "1"}}, {}])
-def test_a_production_key_cannot_reset_whatever_it_sends(live: Sandbox, options: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "options", [{"content": b"{"}, {"json": {"x": 1}}, {"params": {"x": "1"}}, {}]
+)
+def test_a_production_key_cannot_reset_whatever_it_sends(
+    live: Sandbox, options: dict[str, Any]
+) -> None:
     """B-07; Authentication rule 3."""
     answer = live.api.rejected("POST", "/reset", 403, "PERMISSION_DENIED", **options)
     assert answer["message"] == "Only a sandbox can be reset; this is a production key."
@@ -142,7 +182,7 @@ def test_a_production_key_cannot_reset_whatever_it_sends(live: Sandbox, options:
 
 @pytest.mark.parametrize("path", ["/reset", "/reset/"])
 def test_everything_is_gone_and_the_clock_stays(sandbox: Sandbox, path: str) -> None:
-    """B-06, B-07. Objects, schedule and events go, and idempotency keys; no id is given twice, and emails are free again."""
+    """B-06, B-07. Schedule, events, idempotency keys go, too; ids stay unique, emails are free."""
     sent: dict[str, Any] = {
         "json": {"email": "awa@example.com", "name": "Awa", "phone": "+24177000000"},
         "headers": {"Idempotency-Key": "k"},
@@ -153,10 +193,18 @@ def test_everything_is_gone_and_the_clock_stays(sandbox: Sandbox, path: str) -> 
     sandbox.advance("3d")
     answer = sandbox.api.post(path)
     # customer, payment method, plan, subscription
-    assert (answer["deleted"], answer["reset_at"], answer["app"]) == (4, "2026-01-04T00:00:00.000Z", customer["app"])
+    assert (answer["deleted"], answer["reset_at"], answer["app"]) == (
+        4,
+        "2026-01-04T00:00:00.000Z",
+        customer["app"],
+    )
     for resource in ("customers", "subscription-plans", "subscriptions"):
         assert sandbox.api.get(f"/{resource}/")["pagination"]["count"] == 0
     assert sandbox.events() == []
     clock = sandbox.control.get("/clock")
-    assert (clock["now"], clock["pending"], clock["next_due_at"]) == ("2026-01-04T00:00:00.000Z", 0, None)
+    assert (clock["now"], clock["pending"], clock["next_due_at"]) == (
+        "2026-01-04T00:00:00.000Z",
+        0,
+        None,
+    )
     assert sandbox.api.request("POST", "/customers/", **sent).json()["id"] != customer["id"]

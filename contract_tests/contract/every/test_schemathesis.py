@@ -1,6 +1,7 @@
-"""schemathesis takes both documents at their word: with requests they allow and requests they do not, every check on.
+"""schemathesis takes both documents at their word: allowed and forbidden requests, all checks on.
 
-A long run: ``EXAMPLES=1000 pytest -n 2 contract_tests/contract/every/test_schemathesis.py``, which looks elsewhere each time.
+A long run: ``EXAMPLES=1000 pytest -n 2 contract_tests/contract/every/test_schemathesis.py``, which
+looks elsewhere each time.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from emulator.checks.document.suite import Suite
 from emulator.document import bundles
 
 EXAMPLES = int(os.environ.get("EXAMPLES", "3"))
-"""How many requests are made up for each operation, beside those that cover its schema point by point."""
+"""The number of made-up requests for each operation, beside those along its schema."""
 
 SEED = None if "EXAMPLES" in os.environ else 1
 
@@ -28,15 +29,34 @@ FLOOR = 0.05
 """The least part of the valid requests that succeed, for any operation; most are far above."""
 
 CHECKS = frozenset(
-    {"not_a_server_error", "status_code_conformance", "content_type_conformance", "response_headers_conformance"}
-    | {"response_schema_conformance", "negative_data_rejection", "positive_data_acceptance", "missing_required_header"}
-    | {"unsupported_method", "allow_header_conformance", "use_after_free", "ensure_resource_availability"}
+    {
+        "not_a_server_error",
+        "status_code_conformance",
+        "content_type_conformance",
+        "response_headers_conformance",
+    }
+    | {
+        "response_schema_conformance",
+        "negative_data_rejection",
+        "positive_data_acceptance",
+        "missing_required_header",
+    }
+    | {
+        "unsupported_method",
+        "allow_header_conformance",
+        "use_after_free",
+        "ensure_resource_availability",
+    }
     | {"ignored_auth", "object_level_authorization"}
 )
 """Every check that schemathesis has for an API."""
 
 WRONG_STATE = {
-    *(f"{source}Subscription {to}Subscription" for source in ("create", "get") for to in ("reactivate", "resume")),
+    *(
+        f"{source}Subscription {to}Subscription"
+        for source in ("create", "get")
+        for to in ("reactivate", "resume")
+    ),
     *(
         f"{source}Invoice {to}"
         for source in ("create", "get")
@@ -47,7 +67,7 @@ WRONG_STATE = {
     "getTransaction cancelTransaction",
     "testWebhook retryWebhookDelivery",
 }
-"""Links to what can be done with such an object in another state than the one in which the walk finds it."""
+"""Links to uses of an object in another state than the one that the walk finds."""
 
 SECONDS = frozenset(map(str, range(31)))
 """The times that an answer may be held back."""
@@ -62,19 +82,30 @@ def examine(server: RunningServer, world_name: str) -> Iterator[Callable[..., Do
 
         def run(*phases: str) -> DocumentResults:
             stage = ObjectFactory(base_url, headers(sandbox.key), receiver.url, "test")
-            return Suite(bundles.load("service"), base_url, sandbox.key, EXAMPLES, SEED, stage, phases=phases).run()
+            return Suite(
+                bundles.load("service"), base_url, sandbox.key, EXAMPLES, SEED, stage, phases=phases
+            ).run()
 
         yield run
 
 
 def failures(report: DocumentResults) -> list[str]:
-    failed = [(tally.operation, each) for tally in report.operations.values() for each in tally.failures.values()]
-    said = [f"{name}: {each.check}: {each.message}\n{each.curl}\n{each.status} {each.answer}" for name, each in failed]
+    failed = [
+        (tally.operation, each)
+        for tally in report.operations.values()
+        for each in tally.failures.values()
+    ]
+    said = [
+        f"{name}: {each.check}: {each.message}\n{each.curl}\n{each.status} {each.answer}"
+        for name, each in failed
+    ]
     return report.problems + report.notes + said
 
 
 def seldom(report: DocumentResults) -> dict[str, float]:
-    return {tally.operation: tally.rate for tally in report.operations.values() if tally.rate < FLOOR}
+    return {
+        tally.operation: tally.rate for tally in report.operations.values() if tally.rate < FLOOR
+    }
 
 
 @pytest.mark.long
@@ -85,7 +116,8 @@ def test_examples_and_every_point_of_the_schemas(examine: Callable[..., Document
     assert len(report.operations) == len(operations(bundles.load("service")))
     assert report.checks.keys() == CHECKS
     assert min(report.checks.values()) > 1000
-    # Nothing is excused by the list of any operation: the key may do everything, and there are no limits.
+    # Nothing is excused by the list of any operation: the key may do everything, and there are no
+    # limits.
     rejected = {code for tally in report.operations.values() for code in tally.rejected}
     assert rejected
     assert rejected.isdisjoint(ANY_OPERATION)
@@ -100,14 +132,20 @@ def test_requests_made_up_at_random(examine: Callable[..., DocumentResults]) -> 
 
 @pytest.mark.long
 def test_what_one_answer_leads_to(examine: Callable[..., DocumentResults]) -> None:
-    """What was made is read, changed, confirmed, deleted, in any order; and every link leads where it says."""
+    """The made object is read, changed, confirmed, deleted in any order; links lead right."""
     report = examine("stateful")
     assert failures(report) == []
     document = bundles.load("service")
     every = list(links(document))
-    assert {id for id, each in operations(document).items() if "{" in each.path} <= {link.target.id for link in every}
+    assert {id for id, each in operations(document).items() if "{" in each.path} <= {
+        link.target.id for link in every
+    }
     assert report.links.keys() == {link.name for link in every}
-    failed = {f"{link.source.id} {link.target.id}" for link in every if not 200 <= report.links[link.name] < 300}
+    failed = {
+        f"{link.source.id} {link.target.id}"
+        for link in every
+        if not 200 <= report.links[link.name] < 300
+    }
     assert failed == WRONG_STATE
 
 
@@ -144,8 +182,8 @@ UNREPEATABLE = {
     "GET /recording",
     "GET /requests/{req_id}",
 }
-"""What can be done once, or takes values that no schema describes, or asks for what a long run has forgotten: they have
-tests of their own. A fault has one effect of many, each with the fields that suit it.
+"""Done once, without a schema for its values, or forgotten in a long run: other tests have them. A
+fault has one effect of many, each with its own fields.
 """
 
 
@@ -153,7 +191,9 @@ tests of their own. A fault has one effect of many, each with the fields that su
 def test_the_control_api(sandbox: Sandbox, server: RunningServer, known: dict[str, str]) -> None:
     def adjust(case: Any) -> None:
         if str((case.query or {}).get("wait")) in SECONDS:
-            case.query["wait"] = 0  # to hold an answer back is what it is for, and there is nothing to wait for here
+            case.query["wait"] = (
+                0  # to hold an answer back is what it is for, and there is nothing to wait for here
+            )
         path = case.operation.path.removesuffix("/html").removesuffix("/raw")
         if path in known:
             case.path_parameters = dict.fromkeys(case.path_parameters, known[path])

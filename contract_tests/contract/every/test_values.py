@@ -1,4 +1,4 @@
-"""Types and limits of each field, unknown and missing ones, and those that cannot be changed (B-12, B-13, B-21, B-23)."""
+"""Types, limits, unknown, missing and unchangeable fields (B-12, B-13, B-21, B-23)."""
 
 from __future__ import annotations
 
@@ -52,16 +52,22 @@ class Judged(Subject):
     def errors(self, body: Body) -> tuple[str, dict[str, list[str]]]:
         response = self.send(body)
         answer = response.json()
-        assert response.status_code == 422, f"{self.id} {body!r:.300}: {response.status_code} {response.text}"
+        assert response.status_code == 422, (
+            f"{self.id} {body!r:.300}: {response.status_code} {response.text}"
+        )
         return answer["code"], answer["errors"]
 
     def verdicts(self, body: Body) -> set[bool]:
-        """Return whether the served documents, 3.0 and 3.1, allow a body; one verdict where they agree."""
-        schemas = [(judge, request_schema(document, self.operation)) for judge, document in served()]
+        """Return whether the served documents, 3.0 and 3.1, allow a body: one verdict if equal."""
+        schemas = [
+            (judge, request_schema(document, self.operation)) for judge, document in served()
+        ]
         return {judge.accepts(schema.pointer, body) for judge, schema in schemas if schema}
 
     def is_ruled(self, response: ApiResponse, body: Body) -> bool:
-        return bool(rejected_by_state(response, self.case(body))) or rejected_by_rule(response, self.case(body))
+        return bool(rejected_by_state(response, self.case(body))) or rejected_by_rule(
+            response, self.case(body)
+        )
 
     def case(self, body: Body) -> Any:
         """Return a request as the exceptions of ``compare document`` look at it."""
@@ -71,19 +77,25 @@ class Judged(Subject):
 
 
 def of_field(field: str, schema: Any) -> list[tuple[Place, dict[str, Any], Any]]:
-    """Return the places of a field with the keywords of each, and a valid entry where it is a list."""
-    return [((field, *place), node, _entry(place or (field,), node)) for place, node in places(schema)]
+    """Return a field's places with their keywords, and a valid entry of a list."""
+    return [
+        ((field, *place), node, _entry(place or (field,), node)) for place, node in places(schema)
+    ]
 
 
 def _entry(place: Place, node: dict[str, Any]) -> Any:
     if node.get("type") != "array":
         return None
-    return ENTRIES.get(place[-1], example(flat(SERVICE, SCHEMAS["createCustomer"])._replace(node=node["items"])))
+    return ENTRIES.get(
+        place[-1], example(flat(SERVICE, SCHEMAS["createCustomer"])._replace(node=node["items"]))
+    )
 
 
 @pytest.mark.parametrize("id", SCHEMAS)
-def test_what_the_schema_of_a_field_forbids_is_rejected_and_named(factory: ObjectFactory, id: str) -> None:
-    """B-12, B-82: in each field, object and list. The served documents forbid it, or it is a rule of the server."""
+def test_what_the_schema_of_a_field_forbids_is_rejected_and_named(
+    factory: ObjectFactory, id: str
+) -> None:
+    """B-12, B-82: in each field, object, list. The served documents or a server rule forbid it."""
     subject = Judged(id, factory)
     for field, schema in fields_of(id).items():
         valid = subject.body(field)
@@ -95,19 +107,28 @@ def test_what_the_schema_of_a_field_forbids_is_rejected_and_named(factory: Objec
                 code, errors = subject.errors(body)
                 # A number is written without a point (B-23), which JSON Schema cannot tell.
                 is_allowed = subject.verdicts(body) != {False} and value != 7.0
-                assert not is_allowed or rejected_by_rule(subject.send(body), subject.case(body)), (place, value)
+                assert not is_allowed or rejected_by_rule(subject.send(body), subject.case(body)), (
+                    place,
+                    value,
+                )
                 is_code = place[-1] == "currency" and isinstance(value, str)
                 own = {"INVALID_CURRENCY"} if is_code else {"INVALID_FIELD", *LIMITS_OF_MONEY}
                 assert code in own, (place, value, code)
-                assert {tuple(name.split("."))[: len(place)] for name in errors} == {place}, (place, value, errors)
+                assert {tuple(name.split("."))[: len(place)] for name in errors} == {place}, (
+                    place,
+                    value,
+                    errors,
+                )
 
 
 @pytest.mark.parametrize("id", SCHEMAS)
 def test_what_the_schema_of_a_field_just_allows_is_taken(factory: ObjectFactory, id: str) -> None:
-    """Limits are inclusive; so say the served documents. Only another field, or a rule that no schema has, may be at fault."""
+    """Limits are inclusive, by the served documents too. Another field or rule may be at fault."""
     subject = Judged(id, factory)
     for field, schema in fields_of(id).items():
-        for place, node, entry in of_field(field, schema) if f"{id}.{field}" not in NOT_ALONE else ():
+        for place, node, entry in (
+            of_field(field, schema) if f"{id}.{field}" not in NOT_ALONE else ()
+        ):
             for value in just_allowed(node, entry):
                 body = with_value(subject.body(field), place, value)
                 response = subject.send(body)
@@ -119,24 +140,39 @@ def test_what_the_schema_of_a_field_just_allows_is_taken(factory: ObjectFactory,
 
 
 @pytest.mark.parametrize("id", SCHEMAS)
-def test_a_required_field_is_missed_and_an_unknown_one_named(factory: ObjectFactory, id: str) -> None:
+def test_a_required_field_is_missed_and_an_unknown_one_named(
+    factory: ObjectFactory, id: str
+) -> None:
     """B-12, B-13: on every level of the body; an unknown name is cut off after 60 characters."""
     subject = Judged(id, factory)
     valid = subject.body()
-    for unknown in ("colour", "name.first", "id" if "id" not in fields_of(id) else "ids", "x" * 100):
-        said = "cannot be changed" if (unknown, subject.operation.method) == ("id", "PATCH") else "unknown field"
+    for unknown in (
+        "colour",
+        "name.first",
+        "id" if "id" not in fields_of(id) else "ids",
+        "x" * 100,
+    ):
+        said = (
+            "cannot be changed"
+            if (unknown, subject.operation.method) == ("id", "PATCH")
+            else "unknown field"
+        )
         assert subject.errors({**valid, unknown: 1}) == ("INVALID_FIELD", {unknown[:60]: [said]})
     for place, node in places(SCHEMAS[id]):
         if place and node.get("type") == "object" and node.get("properties"):
             code, errors = subject.errors(with_value(valid, (*place, "colour"), 1))
             assert errors[".".join((*place, "colour"))] == ["unknown field"], (code, errors)
     for field in flat(SERVICE, SCHEMAS[id]).node.get("required", ()):
-        code, errors = subject.errors({name: value for name, value in valid.items() if name != field})
+        code, errors = subject.errors(
+            {name: value for name, value in valid.items() if name != field}
+        )
         assert (code, [*errors]) == ("MISSING_FIELD", [field])
 
 
 @pytest.mark.parametrize("id", [id for id in SCHEMAS if id.startswith("create")])
-def test_unknown_fields_can_be_passed_over(sandbox: Sandbox, factory: ObjectFactory, id: str) -> None:
+def test_unknown_fields_can_be_passed_over(
+    sandbox: Sandbox, factory: ObjectFactory, id: str
+) -> None:
     """B-13, B-90, ``unknown_fields: ignore``: on every level."""
     sandbox.settings(unknown_fields="ignore")
     subject = Judged(id, factory)
@@ -161,16 +197,22 @@ CHANGED = [each for each in of_service("PATCH") if each.path in GETS]
 def test_a_change_takes_the_fields_of_its_schema_and_no_others(
     sandbox: Sandbox, factory: ObjectFactory, id: str
 ) -> None:
-    """B-12, B-13: what an object shows and a PATCH does not take cannot be changed, even where it repeats what is there."""
+    """B-12, B-13: a shown field that a PATCH does not take is fixed, even at the same value."""
     subject = Judged(id, factory)
     subject.body()
     before = sandbox.api.get(subject.path)
     fixed = sorted(before.keys() - fields_of(id).keys())
     assert {"id", "object", "created_at", "updated_at"} <= {*fixed}
     for field in fixed:
-        assert subject.errors({field: before[field]}) == ("INVALID_FIELD", {field: ["cannot be changed"]})
+        assert subject.errors({field: before[field]}) == (
+            "INVALID_FIELD",
+            {field: ["cannot be changed"]},
+        )
     code, errors = subject.errors({"id": "x", "colour": "red"})
-    assert (code, errors) == ("VALIDATION_ERROR", {"id": ["cannot be changed"], "colour": ["unknown field"]})
+    assert (code, errors) == (
+        "VALIDATION_ERROR",
+        {"id": ["cannot be changed"], "colour": ["unknown field"]},
+    )
     sandbox.advance("1h")
     for nothing in ({}, None):
         assert sandbox.api.patch(subject.path, nothing) == sandbox.api.get(subject.path) == before
@@ -181,7 +223,7 @@ FIFTY = {f"key{number}": number for number in range(50)}
 
 @pytest.mark.parametrize("id", [id for id in SCHEMAS if "metadata" in fields_of(id)])
 def test_metadata_has_its_limits(sandbox: Sandbox, factory: ObjectFactory, id: str) -> None:
-    """B-22: 50 keys of 1 to 400 characters; values are texts of up to 500, numbers, booleans, stored as they were sent."""
+    """B-22: 50 keys of 1 to 400 characters; numbers, booleans, texts of up to 500, kept as sent."""
     for metadata in (
         {"a": "text", "b": "", "c": 1, "d": -2.5, "e": True, "f": False, "g": 10**20},
         {"k" * 400: "v" * 500, "é" * 40: "é" * 500},
@@ -205,16 +247,27 @@ def test_metadata_has_its_limits(sandbox: Sandbox, factory: ObjectFactory, id: s
 
 
 def _check_merge(sandbox: Sandbox, subject: Judged) -> None:
-    """The 51st key is rejected, but not where another one goes; null removes a key; all can be replaced at once."""
+    """No 51st key unless another goes; null removes a key; all can be replaced at once."""
     path = subject.path
-    full = sandbox.api.patch(path, {"metadata": {**dict.fromkeys(sandbox.api.get(path)["metadata"]), **FIFTY}})
+    full = sandbox.api.patch(
+        path, {"metadata": {**dict.fromkeys(sandbox.api.get(path)["metadata"]), **FIFTY}}
+    )
     assert full["metadata"] == FIFTY
     code, errors = subject.errors({"metadata": {"key50": 50}})
     assert (code, [*errors]) == ("INVALID_FIELD", ["metadata"])
     assert sandbox.api.get(path) == full
     sandbox.advance("1h")
-    exchanged = sandbox.api.patch(path, {"metadata": {"key50": 50, "key0": None, "key1": "new", "never": None}})
-    merged = {**{key: value for key, value in FIFTY.items() if key != "key0"}, "key1": "new", "key50": 50}
+    exchanged = sandbox.api.patch(
+        path, {"metadata": {"key50": 50, "key0": None, "key1": "new", "never": None}}
+    )
+    merged = {
+        **{key: value for key, value in FIFTY.items() if key != "key0"},
+        "key1": "new",
+        "key50": 50,
+    }
     assert exchanged == {**full, "metadata": merged, "updated_at": sandbox.now}
     others = {f"other{number}": number for number in range(50)}
-    assert sandbox.api.patch(path, {"metadata": {**dict.fromkeys(merged), **others}})["metadata"] == others
+    assert (
+        sandbox.api.patch(path, {"metadata": {**dict.fromkeys(merged), **others}})["metadata"]
+        == others
+    )

@@ -1,4 +1,4 @@
-"""B-12 at every operation: any two violations of one request are reported together, whatever rules they break."""
+"""B-12 at every operation: any two violations are reported together, under any two rules."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LONG_AGO = "2020-01-01T00:00:00Z"
 
 
 class Case(NamedTuple):
-    """Values that each make one field of a request invalid, by dotted path; and a valid body, unless the factory has it.
+    """Values, each making one field (dotted path) invalid; a valid body unless the factory has it.
 
     Of a change it is what the object is changed to first.
     """
@@ -49,7 +49,9 @@ FREE_LINE = {"description": "x", "unit_amount": 500}
 RULED: Mapping[str, Case] = {
     "createAddress": Case({"line1": "", "city": 1, "country": "GB", "is_default": "yes"}),
     "updateAddress": Case({"line1": "", "city": 1, "country": "GB", "customer": "x"}),
-    "createProduct": Case({"name": "", "unit_amount": 5, "images": "x", "active": 1, "metadata.x": None}),
+    "createProduct": Case(
+        {"name": "", "unit_amount": 5, "images": "x", "active": 1, "metadata.x": None}
+    ),
     "updateProduct": Case({"name": "", "unit_amount": 10**9, "active": 1, "currency": "EUR"}),
     "createSubscriptionPlan": Case(
         {"name": "", "amount": 5, "interval": "eon", "interval_count": 0, "trial_period_days": -1}
@@ -66,11 +68,22 @@ RULED: Mapping[str, Case] = {
         {"customer": "{customer}", "unit_amount": 500, "interval": "month"},
     ),
     "createSubscription on a plan": Case(
-        {"unit_amount": 500, "interval": "year", "interval_count": 7, "currency": "EUR", "ends_at": LONG_AGO},
+        {
+            "unit_amount": 500,
+            "interval": "year",
+            "interval_count": 7,
+            "currency": "EUR",
+            "ends_at": LONG_AGO,
+        },
         {"customer": "{anonymous}", "plan": "{plan}"},
     ),
     "updateSubscription": Case(
-        {"payment_method": "{method of another}", "plan": "{yearly}", "collection_method": "x", "unit_amount": 1}
+        {
+            "payment_method": "{method of another}",
+            "plan": "{yearly}",
+            "collection_method": "x",
+            "unit_amount": 1,
+        }
     ),
     "createInvoice": Case(
         {
@@ -98,12 +111,24 @@ RULED: Mapping[str, Case] = {
         {"currency": "XAF", "customer": "{customer}", "line_items": [{"product": "{product}"}]},
     ),
     "createCheckoutSession that subscribes": Case(
-        {"line_items.0.unit_amount": 10**9, "subscription_data.interval": "eon", "cancel_url": "x", "expires_in": 1},
+        {
+            "line_items.0.unit_amount": 10**9,
+            "subscription_data.interval": "eon",
+            "cancel_url": "x",
+            "expires_in": 1,
+        },
         {"currency": "XAF", "mode": "subscription", "line_items": [FREE_LINE]},
     ),
-    "createPaymentLink": Case({"amount": 5, "max_usage": 3, "expires_at": LONG_AGO, "redirect_url.success": "x"}),
+    "createPaymentLink": Case(
+        {"amount": 5, "max_usage": 3, "expires_at": LONG_AGO, "redirect_url.success": "x"}
+    ),
     "createPaymentLink to products": Case(
-        {"products.0": "{archived}", "max_usage": 3, "payment_method_types.0": "cash", "allow_quantity": "yes"},
+        {
+            "products.0": "{archived}",
+            "max_usage": 3,
+            "payment_method_types.0": "cash",
+            "allow_quantity": "yes",
+        },
         {"currency": "XAF", "products": ["{product}"]},
     ),
     "updatePaymentLink": Case({"max_usage": 3, "expires_at": LONG_AGO, "name": 1, "amount": 500}),
@@ -116,23 +141,38 @@ RULED: Mapping[str, Case] = {
             "ssl_verification": 1,
         }
     ),
-    "updateWebhook": Case({"name": "", "url": "http://shop.example/", "events.0": "x", "enabled": False}),
+    "updateWebhook": Case(
+        {"name": "", "url": "http://shop.example/", "events.0": "x", "enabled": False}
+    ),
     "createPaymentIntent": Case(
-        {"amount": 5, "payment_method": "{method of another}", "customer_email": "x", "capture_method": "x"}
+        {
+            "amount": 5,
+            "payment_method": "{method of another}",
+            "customer_email": "x",
+            "capture_method": "x",
+        }
     ),
     "confirmPaymentIntent": Case({"payment_method": "{method of another}"}),
     "capturePaymentIntent": Case({"amount": 10**6}),
     "createPaymentMethod": Case(
-        {"number": "4242 4242 4242 4241", "exp_year": 2020, "cvc": "x", "iban": "x", "phone": "+24177000000"},
+        {
+            "number": "4242 4242 4242 4241",
+            "exp_year": 2020,
+            "cvc": "x",
+            "iban": "x",
+            "phone": "+24177000000",
+        },
         {"customer": "{customer}", **CARD},
     ),
 }
-"""Operations with rules beyond their schemas, by operationId, and more after a space where one request cannot show them."""
+"""Operations with rules beyond schemas, by operationId; more after a space if one is not enough."""
 
 METADATA_ALONE = {
-    id for id in SCHEMAS.keys() - RULED.keys() if BY_ID[id].method == "PATCH" and "metadata" in fields_of(id)
+    id
+    for id in SCHEMAS.keys() - RULED.keys()
+    if BY_ID[id].method == "PATCH" and "metadata" in fields_of(id)
 }
-"""Operations whose one rule counts the keys of metadata; each change that takes metadata is tried with too many."""
+"""Operations whose one rule counts metadata keys; changes with metadata are tried with too many."""
 
 BY_THE_DOCUMENT = {
     id: Case(
@@ -201,18 +241,24 @@ def violations(sandbox: Sandbox, case: Prepared, body: Any) -> tuple[str, set[st
 
 
 ALWAYS = {"createSubscription on a plan": {"customer"}}
-"""What is invalid in every request of a case: a customer without an email is another field's violation each time."""
+"""Invalid in every request of a case: a customer without an email violates another field."""
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_any_two_violations_are_reported_together(sandbox: Sandbox, factory: ObjectFactory, name: str) -> None:
+def test_any_two_violations_are_reported_together(
+    sandbox: Sandbox, factory: ObjectFactory, name: str
+) -> None:
     case, always = prepared(sandbox, factory, name), ALWAYS.get(name, set())
     for field in case.invalid:
         code, fields = violations(sandbox, case, case.body(field))
         assert fields == {field, *always}, field
-        assert always or code in ("INVALID_FIELD", "INVALID_CURRENCY") or field.endswith("amount"), code
+        assert (
+            always or code in ("INVALID_FIELD", "INVALID_CURRENCY") or field.endswith("amount")
+        ), code
     for one, two in combinations(case.invalid, 2):
-        answer = sandbox.api.rejected(case.method, case.path, 422, "VALIDATION_ERROR", json=case.body(one, two))
+        answer = sandbox.api.rejected(
+            case.method, case.path, 422, "VALIDATION_ERROR", json=case.body(one, two)
+        )
         assert set(answer["errors"]) == {one, two, *always}, (one, two)
         assert answer["message"] == f"Invalid fields: {', '.join(answer['errors'])}."
 
@@ -232,7 +278,10 @@ LINES = [
     {"product": "{product}", "description": "z", "unit_amount": 700},
     {"plan": "{plan}", "description": "z"},
 ]
-WRONG_LINES = "0.description 1.unit_amount 2.product 2.quantity 3.description 3.unit_amount 4.plan 4.description"
+WRONG_LINES = (
+    "0.description 1.unit_amount 2.product 2.quantity 3.description 3.unit_amount 4.plan"
+    " 4.description"
+)
 
 
 def test_each_line_is_reported_by_itself(sandbox: Sandbox) -> None:
@@ -265,24 +314,26 @@ def test_every_unknown_parameter_and_field_is_reported(sandbox: Sandbox) -> None
 
 
 MESSAGES = """
-/customers/ email ["awa"] must be an email address of at most 254 characters, such as name@example.com
+/customers/ email ["awa"] EMAIL
 /customers/ name [" "] must not be blank
-/customers/ phone ["077 12 34 56"] must be a phone number in E.164 form: + and 7 to 15 digits, no spaces or dashes
-RETURN ["shop.example.com", "https:/shop.example.com", "javascript://shop.example.com/%0aalert(1)", "data://x"] APP
-RETURN ["vbscript://x", "file://x", "blob://x", "about://x", "ftp://x"] APP
+/customers/ phone ["077 12 34 56"] PHONE
+RETURN ["shop.example.com", "https:/shop.example.com"] APP
+RETURN ["javascript://shop.example.com/%0aalert(1)", "data://x", "vbscript://x"] APP
+RETURN ["file://x", "blob://x", "about://x", "ftp://x"] APP
 RETURN ["HTTPS://shop.example.com/"] must have its scheme in lower case, such as https://
 RETURN ["https://münchen.example/", "https://a;b/"] HOST
-RETURN ["https://shop.example.com/a b"] must have no spaces or control characters; a space is written %20
-RETURN ["https://shop.example.com:99999/", "https://shop.example.com:x/"] must have a port of at most 65535
+RETURN ["https://shop.example.com/a b"] SPACES
+RETURN ["https://shop.example.com:99999/", "https://shop.example.com:x/"] PORT
 RETURN ["https:///thanks"] must have a host after ://
 RETURN ["https://[::1/", "https://[::z]/"] must have an IPv6 address in its brackets
-RETURN ["https://awa:secret@shop.example.com/"] must have no user name or password in it; they would show up in logs
-/webhooks/ url ["https://awa:x@example.com/"] must have no user name or password in it; they would show up in logs
+RETURN ["https://awa:secret@shop.example.com/"] LOGIN
+/webhooks/ url ["https://awa:x@example.com/"] LOGIN
 /webhooks/ url ["Http://localhost/"] must have its scheme in lower case, such as https://
 /webhooks/ url ["myapp://hooks"] must be an http:// or https:// URL
 /checkout-sessions/ cancel_url ["http://example.com", "myapp://cart"] PAGE
-/checkout-sessions/ cancel_url ["http://localhost.example.com/", "http://127.0.0.1.example.com", "http://[::2]/"] PAGE
-/checkout-sessions/ cancel_url ["http://localhost:99999/"] must have a port of at most 65535
+/checkout-sessions/ cancel_url ["http://localhost.example.com/", "http://[::2]/"] PAGE
+/checkout-sessions/ cancel_url ["http://127.0.0.1.example.com"] PAGE
+/checkout-sessions/ cancel_url ["http://localhost:99999/"] PORT
 /products/ images [["http://localhost/a.png"]] must be an https:// URL
 /invoices/ due_date ["31/01/2026"] must be a date YYYY-MM-DD
 /payment-intents/ currency ["xaf"] must be an ISO 4217 code in upper case
@@ -293,17 +344,29 @@ RETURN ["https://awa:secret@shop.example.com/"] must have no user name or passwo
 /payment-intents/ amount ["5000"] must be an integer
 /subscription-plans/ interval ["decade"] must be one of day, week, month, year
 /security-profiles/ allowed_domains [["https://example.com"]] DOMAIN
-/security-profiles/ allowed_ips [["10.0.0.1/8"]] must be an IPv4 address or a CIDR range without host bits
-/security-profiles/ blocked_countries [["kp"], ["AC"], ["CP"], ["CQ"], ["DG"], ["EA"], ["EU"], ["EZ"], ["IC"]] COUNTRY
-/security-profiles/ blocked_countries [["QO"], ["TA"], ["UN"], ["XA"], ["XB"], ["XK"], ["ZZ"]] COUNTRY
+/security-profiles/ allowed_ips [["10.0.0.1/8"]] RANGE
+/security-profiles/ blocked_countries [["kp"], ["AC"], ["CP"], ["CQ"], ["DG"], ["EA"]] COUNTRY
+/security-profiles/ blocked_countries [["EU"], ["EZ"], ["IC"], ["QO"], ["TA"], ["UN"]] COUNTRY
+/security-profiles/ blocked_countries [["XA"], ["XB"], ["XK"], ["ZZ"]] COUNTRY
 """
-"""The message about values of a field; the CLDR knows the countries, and ISO 3166-1 does not assign them."""
+"""The message on a field's values. CLDR knows these countries; ISO 3166-1 does not assign them."""
 
 WRITTEN = {
     "RETURN": "/checkout-sessions/ success_url",
-    "APP": "must be an http:// or https:// URL, or one of an app's own scheme such as myapp://thanks",
+    "EMAIL": "must be an email address of at most 254 characters, such as name@example.com",
+    "PHONE": "must be a phone number in E.164 form: + and 7 to 15 digits, no spaces or dashes",
+    "SPACES": "must have no spaces or control characters; a space is written %20",
+    "PORT": "must have a port of at most 65535",
+    "LOGIN": "must have no user name or password in it; they would show up in logs",
+    "RANGE": "must be an IPv4 address or a CIDR range without host bits",
+    "APP": (
+        "must be an http:// or https:// URL, or one of an app's own scheme such as myapp://thanks"
+    ),
     "PAGE": "must be an https:// URL; http:// is for loopback hosts only",
-    "HOST": "must have a host of ASCII letters, digits, '.', '_' and '-'; other letters are written as xn--…",
+    "HOST": (
+        "must have a host of ASCII letters, digits, '.', '_' and '-'; other letters are written as"
+        " xn--…"
+    ),
     "INSTANT": "must be an ISO 8601 date or instant, such as 2026-01-31 or 2026-01-31T09:30:00Z",
     "DOMAIN": "must be a bare domain name: no protocol, port, path or wildcard",
     "COUNTRY": "must be an ISO 3166-1 alpha-2 code in upper case",
@@ -312,9 +375,15 @@ WRITTEN = {
 
 @pytest.mark.parametrize("row", MESSAGES.strip().splitlines())
 def test_a_message_says_how_a_value_is_written(sandbox: Sandbox, row: str) -> None:
-    path, field, rest = re.sub("RETURN|[A-Z]{3,}$", lambda found: WRITTEN.get(found[0], found[0]), row).split(" ", 2)
+    path, field, rest = re.sub(
+        "RETURN|[A-Z]{3,}$", lambda found: WRITTEN.get(found[0], found[0]), row
+    ).split(" ", 2)
     values, end = json.JSONDecoder().raw_decode(rest)
     for value in values:
-        errors = sandbox.api.rejected("POST", path, 422, "VALIDATION_ERROR", json={field: value})["errors"]
-        said = [messages for name, messages in errors.items() if re.split(r"[.\[]", name)[0] == field]
+        errors = sandbox.api.rejected("POST", path, 422, "VALIDATION_ERROR", json={field: value})[
+            "errors"
+        ]
+        said = [
+            messages for name, messages in errors.items() if re.split(r"[.\[]", name)[0] == field
+        ]
         assert said == [[rest[end + 1 :]]], value

@@ -1,4 +1,4 @@
-"""Values that a schema of the service's document forbids, or allows just so, by the place at which they stand."""
+"""Values that a schema of the service's document forbids, or just allows, by their place."""
 
 from __future__ import annotations
 
@@ -44,8 +44,20 @@ NO_URLS = (
         "//127.0.0.1:9/",
         "",
     ),
-    *("https://user@127.0.0.1:9/", "https://boutique-éwé.example/", "https://127.0.0.1:70000/", "https://", "https:"),
-    *("https://127.0.0.1:9/a b", " https://127.0.0.1:9/", "https://127.0.0.1:9/\n", "https:///thanks", "basket.webp"),
+    *(
+        "https://user@127.0.0.1:9/",
+        "https://boutique-éwé.example/",
+        "https://127.0.0.1:70000/",
+        "https://",
+        "https:",
+    ),
+    *(
+        "https://127.0.0.1:9/a b",
+        " https://127.0.0.1:9/",
+        "https://127.0.0.1:9/\n",
+        "https:///thanks",
+        "basket.webp",
+    ),
 )
 
 URLS = ("https://127.0.0.1:9/", "https://127.0.0.1:9", "https://[::1]:9/a?b#c")
@@ -54,7 +66,14 @@ URLS = ("https://127.0.0.1:9/", "https://127.0.0.1:9", "https://[::1]:9/a?b#c")
 OTHER_FORMS: dict[str, tuple[str, ...]] = {
     "not-blank": ("", " \t", "\u00a0"),
     "email": ("awa", "awa@", "@example.com", "a b@example.com"),
-    "e164": ("077123456", "24177123456", "+123456", "+1234567890123456", "+0123456789", "+241 77 12 34 56"),
+    "e164": (
+        "077123456",
+        "24177123456",
+        "+123456",
+        "+1234567890123456",
+        "+0123456789",
+        "+241 77 12 34 56",
+    ),
     "date": ("31/12/2026", "2026-02-30", "2026-01-01T00:00:00Z"),
     "instant": (
         *("2026-01-01 00:00:00Z", "2026-13-01", "soon", "1767225600", "2026-01-01T00:00Z", ""),
@@ -62,10 +81,23 @@ OTHER_FORMS: dict[str, tuple[str, ...]] = {
     ),
     "uri": NO_URLS,
     "app-url": (*NO_URLS, "shop.example.com", "javascript:alert(1)", "https:/shop.example.com"),
-    "page-url": (*NO_URLS, "http://shop.example.com", "http://localhost.example.com", "myapp://cart"),
+    "page-url": (
+        *NO_URLS,
+        "http://shop.example.com",
+        "http://localhost.example.com",
+        "myapp://cart",
+    ),
     "https-uri": (*NO_URLS, "http://localhost/a.png"),
     "domain": ("https://example.com", "example.com/shop", "example.com:443", "*.example.com", ""),
-    "ipv4-network": ("203.0.113.7/24", "203.0.113.0/33", "203.0.113.256", "203.0.113", "::1", "localhost", ""),
+    "ipv4-network": (
+        "203.0.113.7/24",
+        "203.0.113.0/33",
+        "203.0.113.256",
+        "203.0.113",
+        "::1",
+        "localhost",
+        "",
+    ),
     "country": ("Gabon", "ga", "GAB", "ZZ"),
 }
 """Texts that are not of a format."""
@@ -107,7 +139,9 @@ SCHEMAS: dict[str, Part] = {
 """The schema of the body of each operation that takes fields."""
 
 
-def valid_request(factory: ObjectFactory, operation: Operation, scene: dict[str, Any]) -> tuple[str, Any]:
+def valid_request(
+    factory: ObjectFactory, operation: Operation, scene: dict[str, Any]
+) -> tuple[str, Any]:
     """Return path and body of a request that succeeds; the scene gets the objects that it needs."""
     id = id_of(operation)
     path = operation.path.format(**factory.parameters(id, operation.path, scene))
@@ -134,28 +168,49 @@ CARD = {
 }
 
 WITH: dict[str, dict[str, Any]] = {
-    **{f"createSubscription.{field}": PRICE for field in ("unit_amount", "currency", "interval", "interval_count")},
-    "createCheckoutSession.subscription_data": {"mode": "subscription", "subscription_data": {"interval": "month"}},
-    "createPaymentLink.products": {"payment_link_type": "product", "amount": ..., "products": ["{product.id}"]},
+    **{
+        f"createSubscription.{field}": PRICE
+        for field in ("unit_amount", "currency", "interval", "interval_count")
+    },
+    "createCheckoutSession.subscription_data": {
+        "mode": "subscription",
+        "subscription_data": {"interval": "month"},
+    },
+    "createPaymentLink.products": {
+        "payment_link_type": "product",
+        "amount": ...,
+        "products": ["{product.id}"],
+    },
     "createPaymentLink.max_usage": {"validity_type": "limited", "max_usage": 5},
     "createPaymentLink.expires_at": {"validity_type": "limited", "max_usage": 5},
     "createPaymentIntent.customer": {"payment_method": ...},
     "createPaymentIntent.payment_method_types": {"payment_method": ...},
-    **{f"createPaymentMethod.{field}": CARD for field in ("number", "exp_month", "exp_year", "cvc")},
-    "createPaymentMethod.iban": {"type": "bank_transfer", "phone": ..., "iban": "FR14 2004 1010 0505 0001 3M02 606"},
+    **{
+        f"createPaymentMethod.{field}": CARD for field in ("number", "exp_month", "exp_year", "cvc")
+    },
+    "createPaymentMethod.iban": {
+        "type": "bank_transfer",
+        "phone": ...,
+        "iban": "FR14 2004 1010 0505 0001 3M02 606",
+    },
     "createPaymentMethod.email": {"type": "paypal", "phone": ..., "email": "awa@example.com"},
 }
 """What has to be sent along with a field; ``...`` leaves something out."""
 
 OBJECTS: dict[str, tuple[str, dict[str, Any]]] = {
-    "updatePaymentLink.max_usage": ("link", {"validity_type": "limited", "expires_at": "2099-01-01", "max_usage": 5}),
+    "updatePaymentLink.max_usage": (
+        "link",
+        {"validity_type": "limited", "expires_at": "2099-01-01", "max_usage": 5},
+    ),
     "updatePaymentLink.expires_at": ("link", {"validity_type": "limited", "max_usage": 5}),
 }
-"""Objects that differ from the prerequisites because an operation can change a field only then, by kind."""
+"""Objects unlike the prerequisites, by kind: only then can an operation change a field."""
 
 
-def request(factory: ObjectFactory, operation: Operation, field: str, scene: dict[str, Any]) -> tuple[str, Any]:
-    """Return the path and the body of a request in which this field can be varied; the scene gets the objects that it needs."""
+def request(
+    factory: ObjectFactory, operation: Operation, field: str, scene: dict[str, Any]
+) -> tuple[str, Any]:
+    """Return path and body of a request that can vary this field; the scene gets its objects."""
     operation_id = str(operation.node["operationId"])
     name = f"{operation_id}.{field}"
     if name in OBJECTS and OBJECTS[name][0] not in scene:
@@ -201,7 +256,7 @@ def places(part: Part, within: Place = ()) -> Iterator[tuple[Place, dict[str, An
 
 
 def forbidden(node: dict[str, Any], valid: Any) -> Iterator[Any]:
-    """Yield values that the keywords of a schema forbid; ``valid`` is an entry where it is a list."""
+    """Yield values that a schema's keywords forbid; ``valid`` is an entry of a list."""
     yield from OTHER_TYPES.get(node.get("type", ""), ())
     yield from OTHER_FORMS.get(node.get("format", ""), ())
     yield from ["nope"] if "enum" in node and node["type"] == "string" else []
@@ -228,7 +283,7 @@ def just_allowed(node: dict[str, Any], valid: Any) -> Iterator[Any]:
 
 
 NOT_ALONE = {"createPaymentMethod.type"}
-"""Fields that are not tried by themselves: another type takes other fields; those are sent, each with its type."""
+"""Fields that are not tried alone: another type has other fields; requests with it have them."""
 
 
 def with_value(body: Any, place: Place, value: Any) -> Any:
@@ -238,7 +293,11 @@ def with_value(body: Any, place: Place, value: Any) -> Any:
     name, *rest = place
     if name.isdigit():
         entries = body if isinstance(body, list) and body else [None]
-        return [*entries[: int(name)], with_value(entries[int(name)], tuple(rest), value), *entries[int(name) + 1 :]]
+        return [
+            *entries[: int(name)],
+            with_value(entries[int(name)], tuple(rest), value),
+            *entries[int(name) + 1 :],
+        ]
     body = body if isinstance(body, dict) else {}
     return {**body, name: with_value(body.get(name), tuple(rest), value)}
 
@@ -250,10 +309,17 @@ def example(part: Part, unlike: Any = None) -> Any:
     if "type" not in node:
         return example(next(iter(alternatives(Part(pointer, node)))), other_than)
     if "enum" in node and node.get("format") not in ("country", "currency"):
-        return next(value for value in reversed(node["enum"]) if value not in (node.get("default"), unlike))
+        return next(
+            value for value in reversed(node["enum"]) if value not in (node.get("default"), unlike)
+        )
     if node["type"] == "object":
-        return {name: example(each) for name, each in properties(SERVICE, part).items()} or {"loyalty": "platinum"}
+        return {name: example(each) for name, each in properties(SERVICE, part).items()} or {
+            "loyalty": "platinum"
+        }
     if node["type"] == "array":
         return [example(Part((*pointer, "items"), node["items"]))]
-    plain = {"boolean": not other_than, "integer": node.get("minimum", 0) + 1 if "maximum" in node else 700}
+    plain = {
+        "boolean": not other_than,
+        "integer": node.get("minimum", 0) + 1 if "maximum" in node else 700,
+    }
     return plain.get(node["type"], FORMATS.get(node.get("format")))

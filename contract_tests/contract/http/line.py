@@ -29,7 +29,9 @@ class Line:
     With ``buffer`` the system takes only about so many bytes before they are read.
     """
 
-    def __init__(self, url: str, key: str = "sk_test_line", timeout: float = 10, buffer: int = 0) -> None:
+    def __init__(
+        self, url: str, key: str = "sk_test_line", timeout: float = 10, buffer: int = 0
+    ) -> None:
         parts = urlsplit(url)
         self._socket = socket.socket()
         self._socket.settimeout(timeout)
@@ -43,7 +45,12 @@ class Line:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
         self.close()
 
     def say(self, data: bytes) -> None:
@@ -60,7 +67,13 @@ class Line:
 
     def asked(self, start: bytes, *headers: bytes) -> bytes:
         """Return the head of a request."""
-        return start + b"\r\n" + self.polite + b"".join(header + b"\r\n" for header in headers) + b"\r\n"
+        return (
+            start
+            + b"\r\n"
+            + self.polite
+            + b"".join(header + b"\r\n" for header in headers)
+            + b"\r\n"
+        )
 
     def post(self, body: bytes, *headers: bytes, path: bytes = b"/v1/customers/") -> Answer:
         """Return the answer to a POST of these bytes as JSON."""
@@ -104,5 +117,7 @@ class Line:
 
     def abort(self) -> None:
         """Go away without a word: the server sees a reset."""
-        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\x00\x00\x00\x00\x00\x00\x00")
+        self._socket.setsockopt(
+            socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\x00\x00\x00\x00\x00\x00\x00"
+        )
         self.close()

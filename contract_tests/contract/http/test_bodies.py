@@ -1,4 +1,4 @@
-"""Bodies: what counts as one, what is malformed (400) and which fields are wrong (422) (B-11 to B-13, B-23); queries (B-19)."""
+"""Bodies: kinds, malformed (400), wrong fields (422) (B-11 to B-13, B-23); queries (B-19)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,12 @@ MALFORMED = {
     "unpaired surrogate in a key": AWA[:-1] + b', "metadata": {"\\ud800": 1}}',
     "100 000 brackets": b"[" * 100_000,
     "65 levels": nested(65),
-    "65 levels beside much that is flat": b'{"a":' + b"[" * 64 + b"]" * 64 + b',"b":[' + b"{}," * 1000 + b"{}]}",
+    "65 levels beside much that is flat": b'{"a":'
+    + b"[" * 64
+    + b"]" * 64
+    + b',"b":['
+    + b"{}," * 1000
+    + b"{}]}",
     "one byte too many": b" " * (MIB + 1 - len(AWA)) + AWA,
 }
 
@@ -63,7 +68,9 @@ REASONS = {
 def test_a_malformed_body_is_400(sandbox: Sandbox, name: str) -> None:
     """B-12: VALIDATION_ERROR with status 400; nothing is made."""
     body = MALFORMED[name]
-    error = sandbox.api.rejected("POST", "/customers/", 400, "VALIDATION_ERROR", content=body, headers=JSON)
+    error = sandbox.api.rejected(
+        "POST", "/customers/", 400, "VALIDATION_ERROR", content=body, headers=JSON
+    )
     assert error["status"] == 400
     assert error["message"].startswith(f"The body must be a JSON object: {REASONS.get(name, '')}")
     assert "errors" not in error
@@ -76,7 +83,8 @@ WELL_FORMED = {
     "paired surrogates": AWA.replace(b"Awa", b"\\ud83d\\ude00"),
     "escaped NUL": AWA.replace(b"Awa", b"A\\u0000a"),
     "300 digits": AWA[:-1] + b', "metadata": {"a": ' + b"9" * 300 + b"}}",
-    "beyond 64 bits": AWA[:-1] + b', "metadata": {"a": 18446744073709551616, "b": -9223372036854775809}}',
+    "beyond 64 bits": AWA[:-1]
+    + b', "metadata": {"a": 18446744073709551616, "b": -9223372036854775809}}',
     "exactly as large as may be": b" " * (MIB - len(AWA)) + AWA,
     "same key in different objects": AWA[:-1] + b', "metadata": {"name": "x", "email": "y"}}',
 }
@@ -94,7 +102,13 @@ def test_whatever_is_json_is_understood(sandbox: Sandbox, body: bytes) -> None:
 
 
 TYPES = (
-    *(None, "", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"),
+    *(
+        None,
+        "",
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+    ),
     *("application/jsonx", "application/vnd.api+json", "text/plain, application/json", "json"),
 )
 
@@ -106,7 +120,9 @@ def test_json_by_any_spelling_is_json_and_another_type_is_rejected(sandbox: Sand
         sandbox.api.rejected("POST", "/customers/", 422, "VALIDATION_ERROR", **sent)
     for other in TYPES:
         headers = {} if other is None else {"Content-Type": other}
-        error = sandbox.api.rejected("POST", "/customers/", 400, "VALIDATION_ERROR", content=AWA, headers=headers)
+        error = sandbox.api.rejected(
+            "POST", "/customers/", 400, "VALIDATION_ERROR", content=AWA, headers=headers
+        )
         assert "Content-Type must be application/json" in error["message"]
 
 
@@ -116,29 +132,40 @@ def test_an_absent_or_empty_body_is_an_empty_object_and_that_of_a_get_means_noth
 ) -> None:
     """B-12; RFC 9110, 9.3.1: clients that always say Content-Type are let be."""
     for body in (b"", b" ", b"\r\n\t "):
-        error = sandbox.api.rejected("POST", "/customers/", 422, "VALIDATION_ERROR", content=body, headers=headers)
+        error = sandbox.api.rejected(
+            "POST", "/customers/", 422, "VALIDATION_ERROR", content=body, headers=headers
+        )
         assert error["errors"] == {"email": ["is required"], "name": ["is required"]}
     for body in (b"{", b"{}", b"\xff" * 100):
-        assert sandbox.api.request("GET", "/customers/", content=body, headers=headers).json()["data"] == []
+        assert (
+            sandbox.api.request("GET", "/customers/", content=body, headers=headers).json()["data"]
+            == []
+        )
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "br", "GZIP", "identity, gzip"])
 def test_a_compressed_body_is_rejected_as_such(sandbox: Sandbox, encoding: str) -> None:
-    """B-12, of the control API too; "identity" is no compression, and where there is no body nothing is compressed."""
+    """B-12, by the control API too; "identity" is no compression; no body is no compressed one."""
     sent = {"content": AWA, "headers": {**JSON, "Content-Encoding": encoding}}
     for api, path in ((sandbox.api, "/customers/"), (sandbox.control, "/clock/advance")):
         error = api.rejected("POST", path, 400, "VALIDATION_ERROR", **sent)
         assert "Content-Encoding must be identity" in error["message"]
     plain = {**JSON, "Content-Encoding": "Identity"}
     assert sandbox.api.request("POST", "/customers/", content=AWA, headers=plain).status_code == 201
-    empty = sandbox.api.request("POST", "/customers/", content=b"", headers={"Content-Encoding": encoding})
+    empty = sandbox.api.request(
+        "POST", "/customers/", content=b"", headers={"Content-Encoding": encoding}
+    )
     assert empty.status_code == 422
 
 
 def test_a_post_without_a_documented_body_takes_none(sandbox: Sandbox) -> None:
     """B-12, B-13: absent or empty is fine, what is malformed is 400, and any field is unknown."""
     for path in BODILESS_POSTS:
-        for sent in ({"content": b"{", "headers": JSON}, {"content": b"null", "headers": JSON}, {"content": b"{}"}):
+        for sent in (
+            {"content": b"{", "headers": JSON},
+            {"content": b"null", "headers": JSON},
+            {"content": b"{}"},
+        ):
             sandbox.api.rejected("POST", path, 400, "VALIDATION_ERROR", **sent)
         error = sandbox.api.rejected("POST", path, 422, "INVALID_FIELD", json={"note": "x"})
         assert error["errors"] == {"note": ["unknown field"]}
@@ -146,8 +173,12 @@ def test_a_post_without_a_documented_body_takes_none(sandbox: Sandbox) -> None:
             assert sandbox.api.http.request("POST", path, **harmless).status_code not in (400, 422)
 
 
-@pytest.mark.parametrize(("fields", "param"), [({"Name": "Awa"}, "Name"), ({"metadata": {"a.b": []}}, "metadata.a.b")])
-def test_a_name_is_shown_as_it_was_sent(sandbox: Sandbox, fields: dict[str, Any], param: str) -> None:
+@pytest.mark.parametrize(
+    ("fields", "param"), [({"Name": "Awa"}, "Name"), ({"metadata": {"a.b": []}}, "metadata.a.b")]
+)
+def test_a_name_is_shown_as_it_was_sent(
+    sandbox: Sandbox, fields: dict[str, Any], param: str
+) -> None:
     """B-11, B-12: letter case and dots included."""
     body = {"email": "a@example.com", "name": "Awa", **fields}
     error = sandbox.api.rejected("POST", "/customers/", 422, "INVALID_FIELD", json=body)
@@ -163,7 +194,9 @@ AMOUNTS = {
 
 
 @pytest.mark.parametrize(("amount", "code"), AMOUNTS.items())
-def test_money_is_an_integer_of_any_size_and_nothing_else(sandbox: Sandbox, amount: str, code: str | None) -> None:
+def test_money_is_an_integer_of_any_size_and_nothing_else(
+    sandbox: Sandbox, amount: str, code: str | None
+) -> None:
     """B-23: ``15.0``, ``"15"`` and ``true`` are rejected; what is too large is reported as such."""
     body = f'{{"name": "P", "amount": {amount}, "currency": "XAF", "interval": "month"}}'.encode()
     answer = sandbox.api.request("POST", "/subscription-plans/", content=body, headers=JSON).json()
@@ -173,7 +206,12 @@ def test_money_is_an_integer_of_any_size_and_nothing_else(sandbox: Sandbox, amou
 def test_a_large_body_is_rejected_before_it_is_sent(line: Line) -> None:
     """A client that announces 100 GB is answered at once; one that asks first gets no 100."""
     length = b"Content-Length: 100000000000"
-    line.request(b"POST /v1/customers/ HTTP/1.1", b"Content-Type: application/json", length, b"Expect: 100-continue")
+    line.request(
+        b"POST /v1/customers/ HTTP/1.1",
+        b"Content-Type: application/json",
+        length,
+        b"Expect: 100-continue",
+    )
     answer = line.answer()
     assert (answer.status, answer.code) == (400, "VALIDATION_ERROR")
 
@@ -190,7 +228,16 @@ def test_a_connection_survives_a_body_that_was_not_read(sandbox: Sandbox) -> Non
 
 
 @pytest.mark.parametrize(
-    "until", ["2025-12-31T23:59:59Z", "tomorrow", "P0D", "-P1D", "2026-13-01T00:00:00Z", "P9000Y", "2099-W20"]
+    "until",
+    [
+        "2025-12-31T23:59:59Z",
+        "tomorrow",
+        "P0D",
+        "-P1D",
+        "2026-13-01T00:00:00Z",
+        "P9000Y",
+        "2099-W20",
+    ],
 )
 def test_a_schedule_is_asked_for_until_an_instant_ahead(sandbox: Sandbox, until: str) -> None:
     """No schema says so: an instant or a duration, and not past."""
@@ -217,7 +264,9 @@ def test_an_empty_query_is_none(sandbox: Sandbox, line: Line) -> None:
         ("search=ndong&", 1),
     ],
 )
-def test_text_is_percent_encoded_utf_8(sandbox: Sandbox, line: Line, query: str, found: int) -> None:
+def test_text_is_percent_encoded_utf_8(
+    sandbox: Sandbox, line: Line, query: str, found: int
+) -> None:
     """What is no UTF-8 is no text that anybody has."""
     sandbox.customer(name="Éloïse Ndong")
     line.request(f"GET /v1/customers/?{query} HTTP/1.1".encode())
@@ -230,12 +279,18 @@ def test_text_is_percent_encoded_utf_8(sandbox: Sandbox, line: Line, query: str,
     "instant",
     [
         "2026-02-01",
-        *("2026-02-01T00:00:00", "2026-02-01T00:00:00Z", "2026-02-01t00:00:00.000z", "2026-01-31T23:00:00-01:00"),
+        *(
+            "2026-02-01T00:00:00",
+            "2026-02-01T00:00:00Z",
+            "2026-02-01t00:00:00.000z",
+            "2026-01-31T23:00:00-01:00",
+        ),
     ],
 )
 def test_an_instant_is_read_alike_in_filters_and_in_bodies(sandbox: Sandbox, instant: str) -> None:
-    """B-17: "Wherever an instant is taken, in filters and in bodies, it is an ISO 8601 date or an RFC 3339 date-time: a
-    date is its midnight, an instant without an offset is UTC". Each of these is the first instant of February.
+    """B-17: a date is its midnight, an instant without an offset is UTC.
+
+    All of them, an ISO 8601 date or an RFC 3339 date-time, are the first instant of February.
     """
     first = sandbox.subscribe(ends_at=instant)
     link = sandbox.link(validity_type="limited", expires_at=instant)

@@ -36,14 +36,19 @@ def test_http_1_1_has_one_host(sandbox: Sandbox) -> None:
             line.say(b"GET /openapi.json HTTP/1.1\r\n" + hosts + b"\r\n")
             answer = line.answer()
             assert (answer.status, answer.code) == (400, "VALIDATION_ERROR")
-            assert json.loads(answer.body)["message"] == "A request of HTTP/1.1 must have one Host header."
+            assert (
+                json.loads(answer.body)["message"]
+                == "A request of HTTP/1.1 must have one Host header."
+            )
             assert line.ended()
 
 
 def client_hello() -> bytes:
     """Return the first bytes of a client of TLS."""
     sent = ssl.MemoryBIO()
-    client = ssl.create_default_context().wrap_bio(ssl.MemoryBIO(), sent, server_hostname="localhost")
+    client = ssl.create_default_context().wrap_bio(
+        ssl.MemoryBIO(), sent, server_hostname="localhost"
+    )
     with pytest.raises(ssl.SSLWantReadError):
         client.do_handshake()
     return sent.read()
@@ -51,7 +56,10 @@ def client_hello() -> bytes:
 
 @pytest.mark.parametrize(
     ("first", "protocol"),
-    [(client_hello(), "TLS; use http://"), (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "HTTP/2 by prior knowledge")],
+    [
+        (client_hello(), "TLS; use http://"),
+        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "HTTP/2 by prior knowledge"),
+    ],
     ids=["TLS", "HTTP/2"],
 )
 def test_another_protocol_is_named_in_the_log(
@@ -69,10 +77,19 @@ def test_a_client_that_goes_away_within_its_body_is_no_error(
     sandbox: Sandbox, caplog: pytest.LogCaptureFixture
 ) -> None:
     session = sandbox.session()["url"].removeprefix(sandbox.url)
-    for path in ("/v1/customers/", "/_emulator/inbox/shop", "/_emulator/console/do/advance", session):
-        type = JSON if path.startswith("/v1") else b"Content-Type: application/x-www-form-urlencoded"
+    for path in (
+        "/v1/customers/",
+        "/_emulator/inbox/shop",
+        "/_emulator/console/do/advance",
+        session,
+    ):
+        type = (
+            JSON if path.startswith("/v1") else b"Content-Type: application/x-www-form-urlencoded"
+        )
         with Line(sandbox.url, sandbox.key) as line:
-            line.request(f"POST {path} HTTP/1.1".encode(), type, b"Content-Length: 1000", body=b"a=")
+            line.request(
+                f"POST {path} HTTP/1.1".encode(), type, b"Content-Length: 1000", body=b"a="
+            )
             sandbox.api.get("/customers/")
     for _ in range(5):
         sandbox.api.get("/customers/")
@@ -102,8 +119,10 @@ BROKEN = {
 
 @pytest.mark.parametrize("rest", BROKEN.values(), ids=BROKEN)
 @pytest.mark.parametrize("first", [NONE, WAIT], ids=["quick", "slow"])
-def test_a_broken_request_is_answered_after_those_before_it(line: Line, first: bytes, rest: bytes) -> None:
-    """Each gets its own answer; a client would take the 400 for the answer to an earlier request."""
+def test_a_broken_request_is_answered_after_those_before_it(
+    line: Line, first: bytes, rest: bytes
+) -> None:
+    """Each gets its own response: a client would take the 400 for an earlier request's."""
     line.say(line.asked(first) + line.asked(LIST) + rest)
     if first == WAIT:
         with Line(line.url, line.key) as other:
@@ -111,7 +130,11 @@ def test_a_broken_request_is_answered_after_those_before_it(line: Line, first: b
     assert line.answer().status == (200 if first == WAIT else 404)
     assert line.answer().status == 200
     broken = line.answer()
-    assert (broken.status, broken.code, broken.headers["connection"]) == (400, "VALIDATION_ERROR", "close")
+    assert (broken.status, broken.code, broken.headers["connection"]) == (
+        400,
+        "VALIDATION_ERROR",
+        "close",
+    )
     assert line.ended()
 
 
@@ -134,7 +157,14 @@ def test_a_client_that_ends_its_side_gets_the_answers_to_what_it_asked(
 
 def test_a_client_that_breaks_off_is_let_go_and_has_made_nothing(sandbox: Sandbox) -> None:
     head = POST + b"\r\nHost: x\r\n"
-    for said in (b"", b"G", LIST + b"\r\n", head, b"\r\n\r\n", head + JSON + b"\r\nContent-Length: 100\r\n\r\n" + AWA):
+    for said in (
+        b"",
+        b"G",
+        LIST + b"\r\n",
+        head,
+        b"\r\n\r\n",
+        head + JSON + b"\r\nContent-Length: 100\r\n\r\n" + AWA,
+    ):
         with Line(sandbox.url, sandbox.key) as line:
             line.say(said)
             line.hang_up()
@@ -143,7 +173,7 @@ def test_a_client_that_breaks_off_is_let_go_and_has_made_nothing(sandbox: Sandbo
 
 
 def test_a_stream_ends_at_once_with_its_client(sandbox: Sandbox) -> None:
-    """Not only once something is sent to a client that is gone: a line that does not end here times out."""
+    """Not only when the server sends on to a lost client: a line that does not end times out."""
     for started in (True, False):
         with Line(sandbox.url, sandbox.key) as line:
             line.request(STREAM)
@@ -154,7 +184,7 @@ def test_a_stream_ends_at_once_with_its_client(sandbox: Sandbox) -> None:
 
 
 def test_a_slow_request_is_waited_for(line: Line) -> None:
-    """It comes byte by byte, others are served in between, and whoever asks first is told to go on (RFC 9110, 10.1.1)."""
+    """It comes byte by byte, others go between, and ``Expect`` gets its 100 (RFC 9110, 10.1.1)."""
     with Line(line.url, line.key) as other:
 
         def slowly(said: bytes) -> None:
@@ -163,7 +193,15 @@ def test_a_slow_request_is_waited_for(line: Line) -> None:
                 assert other.answer().status == 404
                 line.say(bytes([byte]))
 
-        slowly(line.asked(POST, JSON, b"Content-Length: %d" % len(AWA), b"Expect: 100-continue", b"Connection: close"))
+        slowly(
+            line.asked(
+                POST,
+                JSON,
+                b"Content-Length: %d" % len(AWA),
+                b"Expect: 100-continue",
+                b"Connection: close",
+            )
+        )
         assert line.answer().status == 100
         slowly(AWA)
     assert line.answer().status == 201
@@ -181,18 +219,38 @@ def test_chunks_may_be_of_any_size(line: Line, size: int) -> None:
 
 def test_a_body_with_its_length_and_in_chunks_is_malformed(line: Line) -> None:
     """RFC 9112, 6.1: the way requests are smuggled."""
-    line.request(POST, JSON, b"Content-Length: 2", b"Transfer-Encoding: chunked", body=b"2\r\n{}\r\n0\r\n\r\n")
+    line.request(
+        POST,
+        JSON,
+        b"Content-Length: 2",
+        b"Transfer-Encoding: chunked",
+        body=b"2\r\n{}\r\n0\r\n\r\n",
+    )
     assert line.answer().status == 400
     assert line.ended()
 
 
 NO_REQUESTS = (
     b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
-    *(b"GET\r\n\r\n", b"Get /v1/customers/ HTTP/1.1\r\n\r\n", b"FOO /v1/customers/ HTTP/1.1\r\n\r\n"),
-    *(b"GET / HTTP/9.9\r\n\r\n", b"GET nothing HTTP/1.1\r\n\r\n", b"CONNECT sandbox:80 HTTP/1.1\r\n\r\n"),
-    *(b"GET /v1/customers/\xc3\xa9/ HTTP/1.1\r\n\r\n", b"GET /v1/" + b"x" * 70_000 + b" HTTP/1.1\r\n\r\n"),
+    *(
+        b"GET\r\n\r\n",
+        b"Get /v1/customers/ HTTP/1.1\r\n\r\n",
+        b"FOO /v1/customers/ HTTP/1.1\r\n\r\n",
+    ),
+    *(
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"GET nothing HTTP/1.1\r\n\r\n",
+        b"CONNECT sandbox:80 HTTP/1.1\r\n\r\n",
+    ),
+    *(
+        b"GET /v1/customers/\xc3\xa9/ HTTP/1.1\r\n\r\n",
+        b"GET /v1/" + b"x" * 70_000 + b" HTTP/1.1\r\n\r\n",
+    ),
     *(LIST + b"\r\nno colon\r\n\r\n", LIST + b"\r\nX: a\x00b\r\n\r\n"),
-    *(POST + b"\r\nContent-Length: -1\r\n\r\n", POST + b"\r\nContent-Length: " + b"9" * 30 + b"\r\n\r\n"),
+    *(
+        POST + b"\r\nContent-Length: -1\r\n\r\n",
+        POST + b"\r\nContent-Length: " + b"9" * 30 + b"\r\n\r\n",
+    ),
     POST + b"\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
     POST + b"\r\nTransfer-Encoding: gzip\r\n\r\n",
 )
@@ -209,14 +267,24 @@ def test_what_makes_no_request_is_400_in_the_form_of_all_errors(sandbox: Sandbox
             assert line.ended()
 
 
-UPGRADE = (b"Connection: Upgrade, HTTP2-Settings", b"HTTP2-Settings: AAEAAEAAAAIAAAABAAMAAABk", b"Upgrade: h2c")
-BODIES = (AWA, AWA.replace(b"awa@", b"ines@"), b'{"email": "ama@example.com", "name": "\\nUpgrade: h2c\\r\\n"}')
+UPGRADE = (
+    b"Connection: Upgrade, HTTP2-Settings",
+    b"HTTP2-Settings: AAEAAEAAAAIAAAABAAMAAABk",
+    b"Upgrade: h2c",
+)
+BODIES = (
+    AWA,
+    AWA.replace(b"awa@", b"ines@"),
+    b'{"email": "ama@example.com", "name": "\\nUpgrade: h2c\\r\\n"}',
+)
 
 
 @pytest.mark.parametrize("chunked", [False, True])
 @pytest.mark.parametrize("size", [1, 7, 10_000])
-def test_a_request_that_asks_for_http_2_keeps_its_body(line: Line, size: int, chunked: bool) -> None:
-    """As Java's HttpClient sends it; wherever the network cuts it, also pipelined and whatever the body says."""
+def test_a_request_that_asks_for_http_2_keeps_its_body(
+    line: Line, size: int, chunked: bool
+) -> None:
+    """As Java's HttpClient sends it: cut anywhere by the network, pipelined, of any content."""
     said = b""
     for body in BODIES:
         framing = b"Transfer-Encoding: chunked" if chunked else b"Content-Length: %d" % len(body)
@@ -238,7 +306,9 @@ LOOPS = {
 
 @pytest.mark.parametrize("loop", LOOPS)
 def test_with_few_files_left_a_connection_is_answered_with_503(loop: str) -> None:
-    """With ``ulimit -n 256`` and 600 connections at once none is reset, and those before are served."""
+    """With ``ulimit -n 256`` and 600 connections at once none is reset, and those before are
+    served.
+    """
     serving = "from emulator.cli.main import main; main(sys.argv[1:])"
     code = f"import sys\n{LOOPS[loop]}{serving}"
     limited = ("-c", 'ulimit -n 256; exec "$@"', "sh", sys.executable, "-c", code, "serve")

@@ -1,4 +1,4 @@
-"""Compiled operations and Connexion: a function gets the arguments that Connexion's own validation would give it."""
+"""Compiled operations and Connexion: a function gets the arguments of Connexion's validation."""
 
 from __future__ import annotations
 
@@ -50,14 +50,18 @@ async def _nothing(*_: object) -> None:
 def _plan(heard: Heard) -> Any:
     """Our stack, whose functions only record their arguments."""
 
-    async def execute(context: Any, runtime: Any, operation: Any, arguments: dict[str, Any]) -> None:
+    async def execute(
+        context: Any, runtime: Any, operation: Any, arguments: dict[str, Any]
+    ) -> None:
         heard.append((operation.operation_id, arguments))
 
     functions = {operation.node["operationId"]: lambda: None for operation in operations(DOCUMENT)}
     document = _open(DOCUMENT)
     api = DocumentedApi(document, definitions(document))
     app = build_app(api, functions, authenticate=_nothing, execute=execute, published=None)
-    return RootApp([("", app)], new_request_id=lambda: "req_0", start=_nothing, stop=_nothing, base_url=HOST)
+    return RootApp(
+        [("", app)], new_request_id=lambda: "req_0", start=_nothing, stop=_nothing, base_url=HOST
+    )
 
 
 def _stock(heard: Heard) -> Any:
@@ -76,22 +80,28 @@ def _stock(heard: Heard) -> Any:
 
 
 def _in_json_schema(node: Any) -> Any:
-    """Return the document with ``x-required-unless`` written as JSON Schema, which Connexion understands."""
+    """Return the document with JSON Schema for ``x-required-unless``, which Connexion lacks."""
     if isinstance(node, list):
         return [_in_json_schema(part) for part in node]
     if not isinstance(node, dict):
         return node
     plain = {name: _in_json_schema(part) for name, part in node.items()}
     exceptions = plain.pop("x-required-unless", {})
-    choices = [{"anyOf": [{"required": [name]}, exception]} for name, exception in exceptions.items()]
+    choices = [
+        {"anyOf": [{"required": [name]}, exception]} for name, exception in exceptions.items()
+    ]
     return {**plain, "allOf": choices} if choices else plain
 
 
 def bodies(operation: Operation) -> Iterator[dict[str, Any]]:
-    """Yield some of the document's own bodies, and one of them spoilt: each second field is wrong, the others are missing."""
+    """Yield some bodies of the document, and one spoilt: every second field wrong, others gone."""
     if request_schema(DOCUMENT, operation) is None:
         return
-    known = [each.value for each in examples(DOCUMENT) if each.pointer[: len(operation.pointer)] == operation.pointer]
+    known = [
+        each.value
+        for each in examples(DOCUMENT)
+        if each.pointer[: len(operation.pointer)] == operation.pointer
+    ]
     known = [value for value in known if isinstance(value, dict)]
     yield from known[:2]
     for body in known[:1]:
@@ -107,8 +117,14 @@ def queries(operation: Operation) -> Iterator[str]:
     for parameter in parameters(DOCUMENT, operation):
         if parameter["in"] == "query":
             name, schema = parameter["name"], parameter["schema"]
-            good = schema.get("enum") or [schema.get("default") or schema.get("minimum") or parameter.get("example")]
-            yield from (f"?{name}={value}" for value in good if isinstance(value, int | str) and value is not True)
+            good = schema.get("enum") or [
+                schema.get("default") or schema.get("minimum") or parameter.get("example")
+            ]
+            yield from (
+                f"?{name}={value}"
+                for value in good
+                if isinstance(value, int | str) and value is not True
+            )
     yield "?colour=red"
 
 
@@ -138,10 +154,12 @@ async def _answers(app: Any, heard: Heard, asked: list[Request]) -> list[Heard]:
 
 
 def _flat(heard: Heard) -> list[tuple[str, dict[str, Any], Any]]:
-    """Operation, parameters and body; ours come in a mapping of their own, and instants in one form."""
+    """Return operation, parameters and body; ours come in a mapping, instants in one form."""
     flat = []
     for name, arguments in heard:
-        parameters = {key: _instant(value) for key, value in arguments.items() if key not in ("body", "query")}
+        parameters = {
+            key: _instant(value) for key, value in arguments.items() if key not in ("body", "query")
+        }
         parameters |= {key: _instant(value) for key, value in arguments.get("query", {}).items()}
         flat.append((name, parameters, arguments.get("body") or {}))
     return flat
@@ -155,7 +173,7 @@ def _instant(value: Any) -> Any:
 
 
 def _within(stock: Any, plan: Any) -> bool:
-    """Return whether ours has all arguments that Connexion gives; ours also fills in the defaults of the body."""
+    """Return whether ours has all of Connexion's arguments; ours adds the body's defaults."""
     if isinstance(stock, dict) and isinstance(plan, dict):
         return all(name in plan and _within(part, plan[name]) for name, part in stock.items())
     if isinstance(stock, list) and isinstance(plan, list):
@@ -165,7 +183,9 @@ def _within(stock: Any, plan: Any) -> bool:
 
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of what Connexion's own validators use
-def test_operations_accept_what_connexions_own_validation_accepts(caplog: pytest.LogCaptureFixture) -> None:
+def test_operations_accept_what_connexions_own_validation_accepts(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     """Every operation, with the document's own bodies and queries and with each of them spoilt."""
     caplog.set_level("CRITICAL")  # Connexion logs each error
     asked = list(requests())

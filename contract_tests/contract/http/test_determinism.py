@@ -1,4 +1,4 @@
-"""Determinism: with a seed and a frozen clock the same requests give the same bytes (B-93), in whatever steps time goes."""
+"""Determinism: seed, frozen clock, equal requests: equal bytes (B-93), in any steps of time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ SHOP, OTHER = ({"Authorization": f"Bearer sk_test_{name}"} for name in ("shop", 
 class Player:
     """Plays requests against one server and stores every byte of the answers, headers included.
 
-    All servers are called by the same name and say that they are reached there, so that not even a port differs.
+    All servers are called by the same name and say that they are reached there, so that not even a
+    port differs.
     """
 
     def __init__(self, **options: Any) -> None:
@@ -52,12 +53,22 @@ def play(player: Player, hook: str) -> None:
     for url in (hook, "http://127.0.0.1:1/"):
         ask("POST", "/v1/webhooks/", {"name": "Shop", "url": url, "events": ["*"]})
     for number in range(5):
-        body = {"email": f"buyer{number}@example.com", "name": f"Awa {number}", "phone": f"+2417700000{number}"}
-        customer = ask("POST", "/v1/customers/", body, SHOP | {"Idempotency-Key": f"key {number}"})["id"]
+        body = {
+            "email": f"buyer{number}@example.com",
+            "name": f"Awa {number}",
+            "phone": f"+2417700000{number}",
+        }
+        customer = ask("POST", "/v1/customers/", body, SHOP | {"Idempotency-Key": f"key {number}"})[
+            "id"
+        ]
         ask("POST", "/v1/customers/", body, SHOP | {"Idempotency-Key": f"key {number // 2}"})
         ask("POST", "/v1/customers/", {"email": 1, "nam": []})
         ask("POST", "/v1/customers/", {"email": f"o{number}@example.com", "name": "O"}, OTHER)
-        ask("POST", "/v1/subscriptions/", {"customer": customer, "unit_amount": 700, "interval": "week"})
+        ask(
+            "POST",
+            "/v1/subscriptions/",
+            {"customer": customer, "unit_amount": 700, "interval": "week"},
+        )
         ask("GET", "/v1/customers/", headers={})
         ask("GET", "/nothing")
         ask("POST", "/_emulator/clock/advance", {"by": "9d"})
@@ -67,23 +78,31 @@ def play(player: Player, hook: str) -> None:
     ask("GET", "/_emulator/events?page_size=100")
     for type in EVENTS:
         ask("POST", "/_emulator/trigger", {"event": type})
-    ask("POST", "/_emulator/clock/advance", {"by": "1s"})  # the reset would give up what is on its way
+    ask(
+        "POST", "/_emulator/clock/advance", {"by": "1s"}
+    )  # the reset would give up what is on its way
     ask("POST", "/v1/reset")
     ask("POST", "/_emulator/reset", {"seed": 3, "clock": "frozen@2027-01-01T00:00:00Z"})
     ask("POST", "/_emulator/trigger", {"event": "subscription.created"})
 
 
 def test_the_same_requests_give_the_same_bytes(receiver: Receiver) -> None:
-    """Answers whole, and webhooks with their signatures and in their order. With another seed they differ."""
+    """Whole responses, and webhooks with signatures and order. Another seed changes them."""
     heard, deliveries, ids = [], [], []
     for seed in (7, 7, 8):
         with closing(Player(seed=seed)) as player:
-            ids.append(player.ask("POST", "/v1/customers/", OTHER, json={"email": "a@example.com", "name": "A"})["id"])
+            ids.append(
+                player.ask(
+                    "POST", "/v1/customers/", OTHER, json={"email": "a@example.com", "name": "A"}
+                )["id"]
+            )
             if seed == 7:
                 receiver.received.clear()
                 play(player, receiver.url)
                 heard.append(player.heard)
-                deliveries.append([(item.path, dict(item.headers), item.body) for item in receiver.received])
+                deliveries.append(
+                    [(item.path, dict(item.headers), item.body) for item in receiver.received]
+                )
     assert len(heard[0]) > 80
     assert heard[0] == heard[1]
     assert len(deliveries[0]) > 50
@@ -91,7 +110,7 @@ def test_the_same_requests_give_the_same_bytes(receiver: Receiver) -> None:
     assert ids[0] == ids[1] != ids[2]
 
 
-# -- time is the same however it is walked: a world ends alike after long steps of its clock and after many short ones
+# -- a world ends alike after a few long steps of its clock and after many short ones
 
 
 ACTS = 150
@@ -114,7 +133,9 @@ def walked(server: LocalServer, seed: int, pieces: random.Random | None) -> Any:
             span = timedelta(days=round(chance.expovariate(ACTS / 730), 4))
             parts = sorted(pieces.random() for _ in range(pieces.randrange(12))) if pieces else []
             for part in (*parts, 1):
-                moved = emulator.api.post("/_emulator/clock/advance", {"to": (now + span * part).isoformat()})
+                moved = emulator.api.post(
+                    "/_emulator/clock/advance", {"to": (now + span * part).isoformat()}
+                )
                 assert moved["failures"] == []
             now += span
             assert walker.act() is None
@@ -125,6 +146,8 @@ def walked(server: LocalServer, seed: int, pieces: random.Random | None) -> Any:
 @pytest.mark.long
 @settings(max_examples=4, deadline=None)
 @given(seed=st.integers(0, 10**6), other=st.integers(0, 10**6))
-def test_random_steps_end_as_one_step_does(local_server: LocalServer, seed: int, other: int) -> None:
+def test_random_steps_end_as_one_step_does(
+    local_server: LocalServer, seed: int, other: int
+) -> None:
     """B-91: jobs run at their own time, so it does not matter where an advance stops."""
     assert walked(local_server, seed, random.Random(other)) == walked(local_server, seed, None)

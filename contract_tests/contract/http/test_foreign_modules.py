@@ -1,6 +1,7 @@
-"""Other people's modules stay as they are: importing the emulator, or running it, changes none of them.
+"""Others' modules stay as they are: neither import nor run of the emulator changes one.
 
-Its pytest plugin runs inside other people's test processes, which import the same packages for purposes of their own.
+Its pytest plugin runs inside other people's test processes, which import the same packages for
+purposes of their own.
 """
 
 from __future__ import annotations
@@ -14,7 +15,17 @@ import pytest
 
 from contract_tests.surfaces.cli.terminal import COMMAND, clean
 
-USED = ("connexion", "httpx", "jinja2", "jsonschema", "requests", "starlette", "tinydb", "uvicorn", "werkzeug")
+USED = (
+    "connexion",
+    "httpx",
+    "jinja2",
+    "jsonschema",
+    "requests",
+    "starlette",
+    "tinydb",
+    "uvicorn",
+    "werkzeug",
+)
 """Packages that a start imports, directly or through another one."""
 
 LOAD = """
@@ -40,7 +51,11 @@ def attributes(owner):
 IGNORED = {"_abc_impl", "__abstractmethods__", "__dict__", "__weakref__"}
 
 def known():
-    modules = {name: module for name, module in sys.modules.items() if name.partition(".")[0] in USED}
+    modules = {
+        name: module
+        for name, module in sys.modules.items()
+        if name.partition(".")[0] in USED
+    }
     classes = {
         f"{name}.{key}": value
         for name, module in modules.items()
@@ -64,7 +79,9 @@ def changed(before):
 def python(*parts: str) -> str:
     """What a fresh Python prints that runs these parts one after the other."""
     script = "\n".join((f"USED = {USED!r}", *parts))
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, env=os.environ)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, env=os.environ
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
@@ -84,19 +101,35 @@ def test_the_emulator_changes_no_module_and_no_class_of_another_package() -> Non
         "sys.modules['requests'] = ModuleType('requests')",
         "print(sorted(changed(before)))",
     )
-    assert found.splitlines() == ["[]", "['httpx.get', 'requests', 'uvicorn.server.Server.startup']"]
+    assert found.splitlines() == [
+        "[]",
+        "['httpx.get', 'requests', 'uvicorn.server.Server.startup']",
+    ]
 
 
 @pytest.mark.long
 def test_importing_the_emulator_warns_of_nothing() -> None:
-    """Also not of what Connexion imports: a suite that makes warnings errors needs that. No module is a stand-in."""
-    stand_ins = "print([name for name in USED if name in sys.modules and not sys.modules[name].__spec__.origin])"
+    """Nor do Connexion's imports, for suites with warnings as errors. No module is a stand-in."""
+    stand_ins = (
+        "print([name for name in USED if name in sys.modules and not"
+        " sys.modules[name].__spec__.origin])"
+    )
     assert python("import sys, warnings", "warnings.simplefilter('error')", LOAD, stand_ins) == "[]"
 
 
 OPTIONAL = (
-    *("emulator.checks.service", "emulator.checks.receiver", "emulator.cli.agent", "emulator.cli.mcp_server"),
-    *("emulator.checks.document", "emulator.checks.suite", "emulator.testing", "emulator.ui.reports"),
+    *(
+        "emulator.checks.service",
+        "emulator.checks.receiver",
+        "emulator.cli.agent",
+        "emulator.cli.mcp_server",
+    ),
+    *(
+        "emulator.checks.document",
+        "emulator.checks.suite",
+        "emulator.testing",
+        "emulator.ui.reports",
+    ),
     *("filelock", "hypothesis", "mcp", "schemathesis", "tinydb"),
 )
 """What some commands and test suites need, and a server does not."""
@@ -107,12 +140,19 @@ def test_serve_loads_nothing_of_the_optional_packages(tmp_path: Path) -> None:
     command = [sys.executable, "-X", "importtime", *COMMAND[1:], "serve", "--port", "0"]
     with (
         (tmp_path / "imports").open("w") as imports,
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=imports, text=True, env=clean()) as process,
+        subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=imports, text=True, env=clean()
+        ) as process,
     ):
         assert process.stdout
         ready = "Ready.\n" in process.stdout
         process.kill()
     assert ready
-    names = {line.rpartition("|")[2].strip() for line in (tmp_path / "imports").read_text("utf-8").splitlines()}
+    names = {
+        line.rpartition("|")[2].strip()
+        for line in (tmp_path / "imports").read_text("utf-8").splitlines()
+    }
     assert "emulator.server.server" in names
-    assert [name for name in names if f"{name}.".startswith(tuple(f"{each}." for each in OPTIONAL))] == []
+    assert [
+        name for name in names if f"{name}.".startswith(tuple(f"{each}." for each in OPTIONAL))
+    ] == []

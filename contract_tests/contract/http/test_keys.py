@@ -1,4 +1,4 @@
-"""Keys: which give access, the error for each that does not, and names that stand for a state (B-02, B-03, B-04)."""
+"""Keys: the ones with access, the others' errors, and names for a state (B-02, B-03, B-04)."""
 
 from __future__ import annotations
 
@@ -18,11 +18,16 @@ from emulator.engine.runtime import Runtime
 from emulator.resources.app.clients import Key
 
 
-def ask(server: RunningServer, contract: Contract, *headers: bytes, path: str = "/v1/customers/") -> Answer:
+def ask(
+    server: RunningServer, contract: Contract, *headers: bytes, path: str = "/v1/customers/"
+) -> Answer:
     """Return the answer to a GET with just these headers."""
     with Line(server.url) as line:
         line.say(
-            b"".join(row + b"\r\n" for row in (f"GET {path} HTTP/1.1".encode(), b"Host: localhost", *headers, b""))
+            b"".join(
+                row + b"\r\n"
+                for row in (f"GET {path} HTTP/1.1".encode(), b"Host: localhost", *headers, b"")
+            )
         )
         answer = line.answer()
     assert contract.faults("GET", path, answer.status, answer.headers, answer.body) == []
@@ -52,22 +57,33 @@ REJECTED = [
 ]
 
 
-def test_the_error_for_each_unusable_key_says_why(server: RunningServer, service_contract: Contract) -> None:
+def test_the_error_for_each_unusable_key_says_why(
+    server: RunningServer, service_contract: Contract
+) -> None:
     """B-03, B-04: the five 401s, and 403 for a public key."""
     for value, status, code in REJECTED:
         answer = ask(server, service_contract, b"Authorization: " + value)
         assert (answer.status, answer.code) == (status, code), value[:60]
 
 
-def test_no_key_is_missing_and_two_are_none(server: RunningServer, service_contract: Contract) -> None:
+def test_no_key_is_missing_and_two_are_none(
+    server: RunningServer, service_contract: Contract
+) -> None:
     """B-03: MISSING_API_KEY; of two headers it is unknown which is meant."""
     assert ask(server, service_contract).code == "MISSING_API_KEY"
     for other in (b"Bearer sk_test_demo", b"Bearer sk_test_other", b""):
-        answer = ask(server, service_contract, b"Authorization: Bearer sk_test_demo", b"Authorization: " + other)
+        answer = ask(
+            server,
+            service_contract,
+            b"Authorization: Bearer sk_test_demo",
+            b"Authorization: " + other,
+        )
         assert (answer.status, answer.code) == (401, "AUTHENTICATION_FAILED")
 
 
-def test_schemes_are_case_blind_and_spaces_do_not_count(server: RunningServer, service_contract: Contract) -> None:
+def test_schemes_are_case_blind_and_spaces_do_not_count(
+    server: RunningServer, service_contract: Contract
+) -> None:
     """RFC 9110, 11.1: the scheme's letter case; the key's own counts."""
     for value in (b"BEARER sk_test_demo", b"  Bearer    sk_test_demo   ", b"Bearer sk_prod_demo"):
         assert ask(server, service_contract, b"AUTHORIZATION:" + value).status == 200
@@ -76,7 +92,9 @@ def test_schemes_are_case_blind_and_spaces_do_not_count(server: RunningServer, s
 def test_a_key_is_looked_up_once_however_its_header_is_spelled(
     server: RunningServer, service_contract: Contract, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What the server keeps of a key does not grow with the spellings of the scheme and of the blanks."""
+    """What the server keeps of a key does not grow with the spellings of the scheme and of the
+    blanks.
+    """
     engine, opened = server.server.sandbox.engine, list[Key]()
 
     async def open_world(key: Key) -> Runtime:
@@ -98,7 +116,10 @@ def test_a_name_has_1_to_64_characters(server: RunningServer, service_contract: 
         assert (answer.status, answer.code) == (401, "INVALID_TOKEN")
         assert b"NAME is 1 to 64 characters of A-Z a-z 0-9 _ -" in answer.body
     for name in ("a", "a" * 64, "A-Z_a-z_0-9", "____"):
-        assert ask(server, service_contract, f"Authorization: Bearer sk_test_{name}".encode()).status == 200
+        assert (
+            ask(server, service_contract, f"Authorization: Bearer sk_test_{name}".encode()).status
+            == 200
+        )
 
 
 def test_the_control_api_takes_a_name_instead_of_a_key(sandbox: Sandbox) -> None:
@@ -114,7 +135,9 @@ def test_a_key_given_to_the_control_api_must_be_one(server: RunningServer) -> No
     """An ``Authorization`` header is never passed over for ``app`` or ``demo``."""
     for value, status, code in REJECTED:
         if not value.endswith(b"1"):  # it may be used to look at an App whose key does not work
-            answer = ask(server, contract("control"), b"Authorization: " + value, path="/_emulator/clock")
+            answer = ask(
+                server, contract("control"), b"Authorization: " + value, path="/_emulator/clock"
+            )
             assert (answer.status, answer.code) == (status, code), value[:60]
 
 
@@ -143,7 +166,12 @@ ALWAYS = [
     ("blacklisted", 403, "COMPANY_BLACKLISTED"),
 ]
 PAYMENTS = [
-    *("/checkout-sessions/", "/payment-links/", "/payment-intents/", "/payment-intents/pi_x/confirm/"),
+    *(
+        "/checkout-sessions/",
+        "/payment-links/",
+        "/payment-intents/",
+        "/payment-intents/pi_x/confirm/",
+    ),
     *("/payment-intents/pi_x/capture/", "/subscriptions/", "/subscriptions/sub_x/reactivate/"),
 ]
 
@@ -155,30 +183,52 @@ def test_some_names_cannot_be_used_for_anything_or_have_no_live_side(calling: Ca
             rejected = calling(key).rejected("GET", "/customers/", status, code)
             assert f"The name of the App is the cause: '{begins}'" in rejected["message"]
             calling(key).rejected("POST", "/customers/", status, code, content=b"{")
-    for begins, code in (("sandboxonly", "COMPANY_SANDBOX_ONLY"), ("kycrequired", "COMPANY_KYC_REQUIRED")):
+    for begins, code in (
+        ("sandboxonly", "COMPANY_SANDBOX_ONLY"),
+        ("kycrequired", "COMPANY_KYC_REQUIRED"),
+    ):
         calling(f"sk_prod_{begins}").rejected("GET", "/customers/", 403, code)
         assert calling(f"sk_test_{begins}").get("/customers/")["data"] == []
 
 
-def test_without_payments_nothing_that_makes_or_takes_one_works(server: RunningServer, calling: Calling) -> None:
+def test_without_payments_nothing_that_makes_or_takes_one_works(
+    server: RunningServer, calling: Calling
+) -> None:
     client = calling("sk_test_paymentsoff140")
     for path in PAYMENTS:
         client.rejected("POST", path, 403, "COMPANY_PAYMENTS_DISABLED", json={})
     client.post("/customers/", {"email": "a@example.com", "name": "A"})
-    journal = CLIENT.get(f"{server.url}/_emulator/requests", headers=client.http.headers).json()["data"]
+    journal = CLIENT.get(f"{server.url}/_emulator/requests", headers=client.http.headers).json()[
+        "data"
+    ]
     assert (journal[-1]["operation"], journal[-1]["status"]) == ("createCheckoutSession", 403)
 
 
-def test_without_payouts_refunds_are_rejected_and_a_read_only_key_may_read(calling: Calling) -> None:
+def test_without_payouts_refunds_are_rejected_and_a_read_only_key_may_read(
+    calling: Calling,
+) -> None:
     client = calling("sk_test_payoutsoff")
-    client.rejected("POST", "/refunds/", 403, "COMPANY_PAYOUTS_DISABLED", json={"transaction": "trans_x"})
+    client.rejected(
+        "POST", "/refunds/", 403, "COMPANY_PAYOUTS_DISABLED", json={"transaction": "trans_x"}
+    )
     client.get("/transactions/")
     client = calling("sk_test_readonly")
     assert client.get("/customers/")["data"] == []
-    for method, path in (("POST", "/customers/"), ("PATCH", "/customers/x/"), ("DELETE", "/customers/x/")):
+    for method, path in (
+        ("POST", "/customers/"),
+        ("PATCH", "/customers/x/"),
+        ("DELETE", "/customers/x/"),
+    ):
         client.rejected(method, path, 403, "INSUFFICIENT_PERMISSIONS", json={})
 
 
 def test_a_name_that_only_has_the_word_in_it_is_a_name(calling: Calling) -> None:
-    for name in ("expired_cards_suite", "readonly_tests", "revoked-shop", "not-revoked", "expired1x", "disabledX"):
+    for name in (
+        "expired_cards_suite",
+        "readonly_tests",
+        "revoked-shop",
+        "not-revoked",
+        "expired1x",
+        "disabledX",
+    ):
         assert calling(f"sk_test_{name}").get("/customers/")["data"] == []

@@ -22,7 +22,7 @@ def statuses(sandbox: Sandbox, times: int) -> list[int]:
 
 
 def test_a_burst_may_come_and_no_more(sandbox: Sandbox, live: Sandbox) -> None:
-    """429 RATE_LIMIT_EXCEEDED with Retry-After (Errors; Limits: present on every 429), for this key alone (B-01)."""
+    """429 RATE_LIMIT_EXCEEDED with Retry-After (as every 429), for this key alone (B-01)."""
     sandbox.settings(rate_limit={"per_second": HOURLY, "burst": 3})
     assert statuses(sandbox, 3) == [200] * 3
     answer = sandbox.api.request("GET", "/customers/")
@@ -46,8 +46,12 @@ def test_every_operation_counts_and_the_limit_comes_after_key_and_profile(sandbo
     sandbox.api.post("/security-profiles/", {"name": "Shop", "allowed_ips": ["203.0.113.7"]})
     sandbox.api.rejected("GET", "/customers/", 403, "PERMISSION_DENIED")
     there = {"X-Forwarded-For": "203.0.113.7"}
-    sandbox.api.rejected("POST", "/customers/", 400, "VALIDATION_ERROR", content=b"{", headers=there)
-    sandbox.api.rejected("POST", "/customers/", 429, "RATE_LIMIT_EXCEEDED", content=b"{", headers=there)
+    sandbox.api.rejected(
+        "POST", "/customers/", 400, "VALIDATION_ERROR", content=b"{", headers=there
+    )
+    sandbox.api.rejected(
+        "POST", "/customers/", 429, "RATE_LIMIT_EXCEEDED", content=b"{", headers=there
+    )
     forced = {**there, "Emulator-Answer": "DATABASE_ERROR"}
     sandbox.api.rejected("GET", "/customers/", 429, "RATE_LIMIT_EXCEEDED", headers=forced)
 
@@ -73,7 +77,7 @@ def under_way(sandbox: Sandbox) -> Iterator[Line]:
 
 
 def test_so_many_at_once_and_no_more(sandbox: Sandbox) -> None:
-    """429 TOO_MANY_REQUESTS: too many concurrent requests from one key. A client that leaves makes room."""
+    """429 TOO_MANY_REQUESTS: too many at once from one key. A client that leaves makes room."""
     sandbox.settings(concurrency_limit=2)
     with under_way(sandbox) as line, under_way(sandbox) as leaving:
         assert line.answer().status == leaving.answer().status == 100
@@ -89,7 +93,8 @@ def test_so_many_at_once_and_no_more(sandbox: Sandbox) -> None:
             assert another.answer().status == 100
             assert statuses(sandbox, 1) == [429]
             leaving.abort()
-            # The server hears of it before anything that comes later; whatever it does then is done in one unit of work.
+            # The server hears of it before anything that comes later; whatever it does then is done
+            # in one unit of work.
             assert 200 in statuses(sandbox, 20)
 
 
@@ -99,8 +104,15 @@ def test_so_many_at_once_and_no_more(sandbox: Sandbox) -> None:
 def test_the_wait_is_in_whole_seconds_and_enough() -> None:
     """Retry guidance: wait the number of seconds in Retry-After, then retry."""
     for per_second, wait in ((1, 1), (0.5, 2), (0.3, 4), (1000, 1), (1e-9, MAX_RETRY_SECONDS)):
-        settings, limiter = Settings(rate_limit=RateLimit(per_second=per_second, burst=1)), RateLimiter()
-        with limiter.acquire(settings, 0), pytest.raises(ApiError) as error, limiter.acquire(settings, 0):
+        settings, limiter = (
+            Settings(rate_limit=RateLimit(per_second=per_second, burst=1)),
+            RateLimiter(),
+        )
+        with (
+            limiter.acquire(settings, 0),
+            pytest.raises(ApiError) as error,
+            limiter.acquire(settings, 0),
+        ):
             pass
         assert error.value.retry_after == wait
         if wait < MAX_RETRY_SECONDS:

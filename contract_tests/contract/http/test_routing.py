@@ -1,4 +1,4 @@
-"""Routes: which path and method lead anywhere, what is said where they do not (B-05, B-06, B-14)."""
+"""Routes: the paths and methods that exist, and the errors of all others (B-05, B-06, B-14)."""
 
 from __future__ import annotations
 
@@ -36,23 +36,34 @@ EVERY = ("GET", "POST", "DELETE", "OPTIONS", "PROPFIND")
 
 
 def test_a_wrong_method_is_rejected_and_the_allowed_ones_are_named(sandbox: Sandbox) -> None:
-    """B-05: 405 METHOD_NOT_ALLOWED with Allow, before the key; B-14: its type is VALIDATION_ERROR. An inbox takes whatever
-    comes, as a receiver does.
+    """B-05: 405 METHOD_NOT_ALLOWED with Allow, before the key; B-14: type VALIDATION_ERROR.
+
+    An inbox takes any request, as a receiver does.
     """
-    asked = [(sandbox.api, *each) for each in SERVICE] + [(sandbox.control, *each) for each in CONTROL]
+    asked = [(sandbox.api, *each) for each in SERVICE] + [
+        (sandbox.control, *each) for each in CONTROL
+    ]
     for client, path, methods in asked:
         for method in EVERY if path != "/inbox/{name}" else ():
             if method not in methods:
                 response = client.request(method, actual(path), headers={"Authorization": ""})
-                assert (response.status_code, {*response.headers["allow"].split(", ")}) == (405, methods), path
-                assert (response.json()["type"], response.json()["code"]) == ("VALIDATION_ERROR", "METHOD_NOT_ALLOWED")
+                assert (response.status_code, {*response.headers["allow"].split(", ")}) == (
+                    405,
+                    methods,
+                ), path
+                assert (response.json()["type"], response.json()["code"]) == (
+                    "VALIDATION_ERROR",
+                    "METHOD_NOT_ALLOWED",
+                )
 
 
 def test_a_path_without_its_slash_is_unknown_and_the_right_one_named(sandbox: Sandbox) -> None:
     """B-06, whatever the method and without a key; in the control API a slash is one too many."""
     for path in (actual(path) for path, _ in SERVICE if path.endswith("/")):
         for method in ("GET", "DELETE"):
-            error = sandbox.api.rejected(method, path.rstrip("/"), 404, "NOT_FOUND", headers={"Authorization": ""})
+            error = sandbox.api.rejected(
+                method, path.rstrip("/"), 404, "NOT_FOUND", headers={"Authorization": ""}
+            )
             assert f"Add the trailing slash: /v1{path}" in error["message"]
     error = sandbox.control.rejected("GET", "/clock/", 404, "NOT_FOUND")
     assert error["message"].endswith("Remove the trailing slash: /_emulator/clock")
@@ -61,10 +72,36 @@ def test_a_path_without_its_slash_is_unknown_and_the_right_one_named(sandbox: Sa
 
 
 NOT_SERVED = (
-    *(b"//", b"/v1", b"/v1/", b"/v1//", b"//v1/customers/", b"/v1//customers/", b"/v1/customers//", b"/V1/customers/"),
-    *(b"/v1/Customers/", b"/v2/customers/", b"/v1/../v1/customers/", b"/v1/customers/../customers/"),
-    *(b"/v1%2Fcustomers/", b"/v1/customers%2F", b"/v1/customers%00/", b"/v1/customers%FF/", b"/v1/customers;x=1/"),
-    *(b"/v1/" + b"x/" * 1000, b"/v1/" + b"x" * 60_000 + b"/", b"/_emulator/nothing", b"/nothing", b"*"),
+    *(
+        b"//",
+        b"/v1",
+        b"/v1/",
+        b"/v1//",
+        b"//v1/customers/",
+        b"/v1//customers/",
+        b"/v1/customers//",
+        b"/V1/customers/",
+    ),
+    *(
+        b"/v1/Customers/",
+        b"/v2/customers/",
+        b"/v1/../v1/customers/",
+        b"/v1/customers/../customers/",
+    ),
+    *(
+        b"/v1%2Fcustomers/",
+        b"/v1/customers%2F",
+        b"/v1/customers%00/",
+        b"/v1/customers%FF/",
+        b"/v1/customers;x=1/",
+    ),
+    *(
+        b"/v1/" + b"x/" * 1000,
+        b"/v1/" + b"x" * 60_000 + b"/",
+        b"/_emulator/nothing",
+        b"/nothing",
+        b"*",
+    ),
 )
 
 
@@ -77,9 +114,20 @@ def test_a_path_that_is_not_served_is_not_found(line: Line) -> None:
 
 
 def test_an_odd_id_is_an_unknown_id(sandbox: Sandbox, line: Line) -> None:
-    """``/customers/{id}%2Ftransactions/`` names an odd customer, not the customer's transactions."""
+    """``/customers/{id}%2Ftransactions/`` names an odd customer, not a customer's transactions."""
     elsewhere = f"{sandbox.customer()['id']}%2Ftransactions".encode()
-    for id in (b"..", b"%2E%2E", b"%00", b"%FF", b"%E2%82%AC", b"a%2Fb", b"%", b"%zz", b"~" * 9000, elsewhere):
+    for id in (
+        b"..",
+        b"%2E%2E",
+        b"%00",
+        b"%FF",
+        b"%E2%82%AC",
+        b"a%2Fb",
+        b"%",
+        b"%zz",
+        b"~" * 9000,
+        elsewhere,
+    ):
         line.request(b"GET /v1/customers/" + id + b"/ HTTP/1.1")
         answer = line.answer()
         assert (answer.status, answer.code) == (404, "CUSTOMER_NOT_FOUND")
@@ -92,9 +140,11 @@ def test_an_encoded_letter_is_that_letter_and_the_absolute_form_is_understood(li
         assert line.answer().status == 200
 
 
-@pytest.mark.parametrize(("path", "status"), [("/v1/customers/", 200), ("/v1/customers/x/", 404), ("/v1/reset", 405)])
+@pytest.mark.parametrize(
+    ("path", "status"), [("/v1/customers/", 200), ("/v1/customers/x/", 404), ("/v1/reset", 405)]
+)
 def test_head_is_get_without_the_body(server: RunningServer, path: str, status: int) -> None:
-    """RFC 9110, 9.3.2: the same status, type and length, and the connection goes on. B-04: a read-only key may."""
+    """RFC 9110, 9.3.2: equal status, type, length; a connection stays. B-04: read-only may."""
     with Line(server.url, "sk_test_readonly") as line:
         line.request(f"HEAD {path} HTTP/1.1".encode())
         head = line.answer(bodiless=True)
@@ -108,7 +158,10 @@ def test_head_is_get_without_the_body(server: RunningServer, path: str, status: 
 
 STARTS = {
     **dict.fromkeys((b"GET /v1/customers/ HTTP/1.1", b"GET /_emulator/clock HTTP/1.1"), 200),
-    **dict.fromkeys((b"GET /v1/customers/x/ HTTP/1.1", b"GET /v1/nothing/ HTTP/1.1", b"GET /nothing HTTP/1.1"), 404),
+    **dict.fromkeys(
+        (b"GET /v1/customers/x/ HTTP/1.1", b"GET /v1/nothing/ HTTP/1.1", b"GET /nothing HTTP/1.1"),
+        404,
+    ),
     **{b"GET " + page + b" HTTP/1.1": 200 for page in PAGES},
     **{b"POST " + page + b" HTTP/1.1": 405 for page in (*PAGES, b"/v1/customers/x/")},
     b"GET /v1/customers/?x=1 HTTP/1.1": 422,
@@ -119,14 +172,20 @@ STARTS = {
 def test_every_answer_has_a_request_id_and_an_error_repeats_it(server: RunningServer) -> None:
     """B-11."""
     asked = [(start, "sk_test_ids-a", status) for start, status in STARTS.items()]
-    asked += [(b"GET /v1/customers/ HTTP/1.1", "nonsense", 401), (b"GET /v1/customers/ HTTP/1.1", "pk_test_a", 403)]
+    asked += [
+        (b"GET /v1/customers/ HTTP/1.1", "nonsense", 401),
+        (b"GET /v1/customers/ HTTP/1.1", "pk_test_a", 403),
+    ]
     for start, key, status in asked:
         with Line(server.url, key) as line:
             line.request(start)
             answer = line.answer()
         assert answer.status == status, start
         assert re.fullmatch("req_[0-9A-Za-z]{24}", answer.headers["request-id"])
-        assert status == 200 or f'"request_id":"{answer.headers["request-id"]}"'.encode() in answer.body
+        assert (
+            status == 200
+            or f'"request_id":"{answer.headers["request-id"]}"'.encode() in answer.body
+        )
 
 
 def test_a_failure_of_ours_is_an_internal_error(
@@ -137,7 +196,8 @@ def test_a_failure_of_ours_is_an_internal_error(
     def fail(world: Any, id: str) -> Any:
         raise ZeroDivisionError("a secret")
 
-    monkeypatch.setitem(OPERATIONS, "getCustomer", fail)  # type: ignore[arg-type]  # a dict, typed as what may only be read
+    # a dict, typed as what may only be read
+    monkeypatch.setitem(OPERATIONS, "getCustomer", fail)  # type: ignore[arg-type]
     with RunningServer() as server, Line(server.url) as line:
         line.request(b"GET /v1/customers/x/ HTTP/1.1")
         answer = line.answer()
@@ -147,21 +207,45 @@ def test_a_failure_of_ours_is_an_internal_error(
     assert "a secret" in caplog.text
 
 
-def test_links_lead_to_the_host_that_was_called_if_it_can_be_one(sandbox: Sandbox, line: Line) -> None:
+def test_links_lead_to_the_host_that_was_called_if_it_can_be_one(
+    sandbox: Sandbox, line: Line
+) -> None:
     """B-19: absolute URLs, which a client behind a port mapping can follow."""
     ours = sandbox.url.removeprefix("http://").encode()
-    hosts = [(host, host) for host in (b"sandbox", b"sandbox_1.local:8080", b"127.0.0.1:1", b"[::1]:4747")]
-    odd = (b"a b", b'"><script>', b"x:99999", b"x:", b"\xff", b"[::1", b"a/b", b"user@host", b"", b"h" * 300)
+    hosts = [
+        (host, host)
+        for host in (b"sandbox", b"sandbox_1.local:8080", b"127.0.0.1:1", b"[::1]:4747")
+    ]
+    odd = (
+        b"a b",
+        b'"><script>',
+        b"x:99999",
+        b"x:",
+        b"\xff",
+        b"[::1",
+        b"a/b",
+        b"user@host",
+        b"",
+        b"h" * 300,
+    )
     for host, shown in (*hosts, *((host, ours) for host in odd)):
         line.say(b"GET /v1/nothing/ HTTP/1.1\r\nHost: " + host + b"\r\n\r\n")
         assert b'"doc_url":"http://' + shown + b"/docs/errors#NOT_FOUND" in line.answer().body
 
 
 @pytest.mark.breaks_the_document  # a forced shape is not the documented one
-def test_a_forced_shape_is_that_of_unknown_routes_and_methods_and_of_a_public_key(sandbox: Sandbox) -> None:
+def test_a_forced_shape_is_that_of_unknown_routes_and_methods_and_of_a_public_key(
+    sandbox: Sandbox,
+) -> None:
     """B-10: it names the App."""
     sandbox.settings(error_shape="nested")
     public = {"Authorization": f"Bearer pk{sandbox.key[2:]}"}
-    for method, path, code in (("GET", "/nowhere/", "not_found"), ("PUT", "/customers/", "method_not_allowed")):
+    for method, path, code in (
+        ("GET", "/nowhere/", "not_found"),
+        ("PUT", "/customers/", "method_not_allowed"),
+    ):
         assert sandbox.api.http.request(method, path).json()["error"]["code"] == code
-    assert sandbox.api.http.get("/customers/", headers=public).json()["error"]["code"] == "public_key_not_allowed"
+    assert (
+        sandbox.api.http.get("/customers/", headers=public).json()["error"]["code"]
+        == "public_key_not_allowed"
+    )

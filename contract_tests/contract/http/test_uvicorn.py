@@ -1,4 +1,4 @@
-"""What the emulator relies on in uvicorn's server and protocol classes, which it extends, and what serves without it."""
+"""The emulator's needs of uvicorn's server and protocol classes, and its service without them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ def overridden(ours: type, theirs: type) -> set[str]:
     [(PROTOCOL, Connection, HttpToolsProtocol), (SERVER, server.Uvicorn, uvicorn.Server)],
     ids=["protocol", "server"],
 )
-def test_the_parts_are_complete_and_name_nothing_private(part: Part, ours: type, theirs: type) -> None:
+def test_the_parts_are_complete_and_name_nothing_private(
+    part: Part, ours: type, theirs: type
+) -> None:
     assert overridden(ours, theirs) == part.methods.keys()
     assert not [name for name in part.methods if name.startswith("_")]
     assert [*part._replace(attributes=()).missing(ours)] == [], "ours takes what theirs takes"
@@ -40,8 +42,12 @@ def test_uvicorns_own_classes_serve_where_a_part_is_missing(
     monkeypatch.setattr(uvicorn_parts, "missing_here", lambda: ["Server.main_loop"])
     local = LocalServer()
     try:
-        with httpx.Client(base_url=local.url, headers={"Authorization": "Bearer sk_test_plain"}) as client:
-            made = client.post("/v1/customers/", json={"email": "awa@example.com", "name": "Awa Diop"})
+        with httpx.Client(
+            base_url=local.url, headers={"Authorization": "Bearer sk_test_plain"}
+        ) as client:
+            made = client.post(
+                "/v1/customers/", json={"email": "awa@example.com", "name": "Awa Diop"}
+            )
             assert made.status_code == 201
             assert client.get(f"/v1/customers/{made.json()['id']}/").json() == made.json()
             assert not {"server", "date"} & made.headers.keys()
@@ -67,13 +73,16 @@ with freeze_time("2030-01-01") as frozen:
     payments = Emulator()
     print(payments.clock.now)
     frozen.tick(timedelta(days=31))
-    print(payments.api.post("/v1/customers/", {"email": "awa@example.com", "name": "Awa"})["created_at"])
+    made = payments.api.post("/v1/customers/", {"email": "awa@example.com", "name": "Awa"})
+    print(made["created_at"])
 payments.close()
 """
 
 
 def test_a_server_answers_and_ends_under_frozen_time_without_uvloop() -> None:
     """As on Windows; also where the package is first imported while time is frozen."""
-    ended = subprocess.run([sys.executable, "-c", SERVED], capture_output=True, text=True, timeout=60, check=False)
+    ended = subprocess.run(
+        [sys.executable, "-c", SERVED], capture_output=True, text=True, timeout=60, check=False
+    )
     assert (ended.stderr, ended.returncode) == ("", 0)
     assert [line[:10] for line in ended.stdout.splitlines()] == ["2030-01-01", "2030-02-01"]

@@ -10,21 +10,32 @@ ASSUMPTIONS = named_assumptions()
 
 
 def listed(sandbox: Sandbox) -> dict[str, dict[str, object]]:
-    return {each["name"]: each for each in sandbox.control.get("/assumptions?page_size=100")["data"]}
+    return {
+        each["name"]: each for each in sandbox.control.get("/assumptions?page_size=100")["data"]
+    }
 
 
 def test_every_assumption_is_listed_and_each_of_its_values_can_be_chosen(sandbox: Sandbox) -> None:
-    """With its default, its sentence and its numbers; one that is also an older setting is the same as that."""
+    """With default, sentence and numbers; an assumption that is an older setting equals that."""
     found = listed(sandbox)
     assert found.keys() == ASSUMPTIONS.keys()
-    assert {name for assumption in numbered_assumptions().values() for name in assumption.names} == ASSUMPTIONS.keys()
+    assert {
+        name for assumption in numbered_assumptions().values() for name in assumption.names
+    } == ASSUMPTIONS.keys()
     for name, assumption in ASSUMPTIONS.items():
         assert found[name]["value"] == found[name]["default"] == next(iter(assumption.values))
         assert found[name]["numbers"], name
         assert found[name]["sentence"] == assumption.sentence
         for value in assumption.values:
-            changed = sandbox.control.patch("/app", {"settings": {"assumptions": {name: value}}})["settings"]
-            assert changed["assumptions"][name] == changed.get(name, value) == listed(sandbox)[name]["value"] == value
+            changed = sandbox.control.patch("/app", {"settings": {"assumptions": {name: value}}})[
+                "settings"
+            ]
+            assert (
+                changed["assumptions"][name]
+                == changed.get(name, value)
+                == listed(sandbox)[name]["value"]
+                == value
+            )
     sandbox.settings(unknown_fields="reject")
     assert listed(sandbox)["unknown_fields"]["value"] == "reject"
 
@@ -43,7 +54,10 @@ def test_pages_of_other_origins_may_read_answers_by_one_assumption(sandbox: Sand
     with http_client(base_url=sandbox.url, headers=headers) as page:
         assert "access-control-allow-origin" not in page.get("/v1/customers/").headers
         sandbox.settings(assumptions={"cors_without_domains": "any"})
-        assert page.get("/v1/customers/").headers["access-control-allow-origin"] == "https://shop.example"
+        assert (
+            page.get("/v1/customers/").headers["access-control-allow-origin"]
+            == "https://shop.example"
+        )
 
 
 def test_metadata_is_scalars_or_any_json_of_500_characters(sandbox: Sandbox) -> None:

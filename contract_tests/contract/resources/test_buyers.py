@@ -1,4 +1,4 @@
-"""Buyers: what they pay with, who they are, and how sessions and invoices are paid (B-14, B-45, B-54, B-58, B-97)."""
+"""Buyers: methods, identities, payment of sessions, invoices (B-14, B-45, B-54, B-58, B-97)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,14 @@ import pytest
 
 from contract_tests.support.client import Client
 from contract_tests.support.contract import contract
-from contract_tests.support.sandbox import CARD, CHARGED, FAILED, FAILING_PHONE, RunningServer, Sandbox
+from contract_tests.support.sandbox import (
+    CARD,
+    CHARGED,
+    FAILED,
+    FAILING_PHONE,
+    RunningServer,
+    Sandbox,
+)
 from contract_tests.surfaces.pages.buyer import Buyer
 
 PAID = ("payment_intent.succeeded", "transaction.succeeded")
@@ -33,7 +40,11 @@ def event_types(sandbox: Sandbox) -> list[str]:
 
 @pytest.mark.parametrize(
     "method",
-    [{"type": "mobile_money", "phone": "+24177123456"}, CARD, {"type": "paypal", "email": "awa@example.com"}],
+    [
+        {"type": "mobile_money", "phone": "+24177123456"},
+        CARD,
+        {"type": "paypal", "email": "awa@example.com"},
+    ],
     ids=lambda method: method["type"],
 )
 def test_a_payment_completes_the_session(sandbox: Sandbox, method: Any) -> None:
@@ -41,7 +52,11 @@ def test_a_payment_completes_the_session(sandbox: Sandbox, method: Any) -> None:
     session = sandbox.session(metadata={"order": "7"})
     intent = sandbox.buy(session, method)
     assert event_types(sandbox) == [*ANONYMOUS, *DONE]
-    assert (intent["status"], intent["amount"], intent["checkout_session"]) == ("succeeded", 30000, session["id"])
+    assert (intent["status"], intent["amount"], intent["checkout_session"]) == (
+        "succeeded",
+        30000,
+        session["id"],
+    )
     assert (intent["payment_method_type"], intent["customer_email"]) == (method["type"], None)
     paid = {"status": "complete", "payment_intent": intent["id"], "customer": intent["customer"]}
     assert sandbox.shown(session) == {**session, **paid}
@@ -50,7 +65,7 @@ def test_a_payment_completes_the_session(sandbox: Sandbox, method: Any) -> None:
 
 
 def test_a_failed_or_canceled_payment_leaves_the_session_open_for_another(sandbox: Sandbox) -> None:
-    """B-14, B-50, B-58: each attempt is an intent of its own, and no event reports the merchant's own cancel."""
+    """B-14, B-50, B-58: each attempt is an intent; no event reports the merchant's own cancel."""
     session = sandbox.session()
     with sandbox.expect(*ANONYMOUS, "payment_intent.failed"):
         failed = sandbox.buy(session, POOR)
@@ -72,7 +87,7 @@ def test_a_failed_or_canceled_payment_leaves_the_session_open_for_another(sandbo
 
 @pytest.mark.parametrize("fails", [False, True])
 def test_a_bank_transfer_outlives_the_session(sandbox: Sandbox, fails: bool) -> None:
-    """B-58: a processing session does not expire; it is complete once the funds arrive, and expired if they do not."""
+    """B-58: a processing session does not expire; it ends complete with the funds, else expired."""
     session = sandbox.session(expires_in=300)
     intent = sandbox.buy(session, IBAN)
     sandbox.advance("23h")
@@ -82,19 +97,26 @@ def test_a_bank_transfer_outlives_the_session(sandbox: Sandbox, fails: bool) -> 
             sandbox.answer(intent, "failed")
         sandbox.advance("1h")
     assert sandbox.status(session) == ("expired" if fails else "complete")
-    sandbox.buy_rejected(session, "CHECKOUT_SESSION_EXPIRED" if fails else "INVALID_STATUS_TRANSITION")
+    sandbox.buy_rejected(
+        session, "CHECKOUT_SESSION_EXPIRED" if fails else "INVALID_STATUS_TRANSITION"
+    )
 
 
 SESSIONS: Any = {
     "payment": {},
     "setup": {"mode": "setup", "line_items": []},
-    "trial": {"mode": "subscription", "subscription_data": {"interval": "month", "trial_period_days": 7}},
+    "trial": {
+        "mode": "subscription",
+        "subscription_data": {"interval": "month", "trial_period_days": 7},
+    },
 }
 
 
 @pytest.mark.parametrize("fields", SESSIONS.values(), ids=SESSIONS)
-def test_a_check_that_nobody_passes_leaves_the_session_to_another_attempt(sandbox: Sandbox, fields: Any) -> None:
-    """B-54: after ``confirmation_timeout``, and with its session at the latest; the message says why."""
+def test_a_check_that_nobody_passes_leaves_the_session_to_another_attempt(
+    sandbox: Sandbox, fields: Any
+) -> None:
+    """B-54: after ``confirmation_timeout``, with its session at the latest; a message says why."""
     sandbox.settings(confirmation_timeout=60)
     session = sandbox.session(customer=sandbox.customer()["id"], expires_in=300, **fields)
     sandbox.buy(session, THREE_STEP)
@@ -110,7 +132,10 @@ def test_a_check_that_nobody_passes_leaves_the_session_to_another_attempt(sandbo
         assert "The payment was not confirmed in time." in buyer.open().text
     sandbox.settings(confirmation_timeout=900)
     last = sandbox.buy(session, THREE_STEP)
-    assert last.get("next_action", {}).get("expires_at", session["expires_at"]) == session["expires_at"]
+    assert (
+        last.get("next_action", {}).get("expires_at", session["expires_at"])
+        == session["expires_at"]
+    )
     sandbox.advance("239s")
     assert sandbox.status(session) == "processing"
     sandbox.advance("1s")
@@ -121,7 +146,10 @@ def test_a_check_that_nobody_passes_leaves_the_session_to_another_attempt(sandbo
 def test_product_metadata_is_carried_of_the_first_line(sandbox: Sandbox) -> None:
     """B-80, B-97: in ``payment_intent.succeeded`` and ``checkout.session.completed``."""
     products = [sandbox.product(metadata={"kind": kind})["id"] for kind in ("hat", "basket")]
-    lines = [{"description": "Gift wrap", "unit_amount": 100}, *({"product": product} for product in products)]
+    lines = [
+        {"description": "Gift wrap", "unit_amount": 100},
+        *({"product": product} for product in products),
+    ]
     sandbox.buy(sandbox.session(line_items=lines))
     carried = {event["type"]: event["data"].get("metadata") for event in sandbox.events()}
     sold = {"product": {"kind": "hat"}}
@@ -137,38 +165,51 @@ def test_a_buyer_with_an_email_becomes_a_customer(sandbox: Sandbox) -> None:
     with sandbox.expect("customer.created", *DONE):
         intent = sandbox.buy(session, CARD, customer={**AWA, "phone": "+24177123456"})
     customer = sandbox.api.get(f"/customers/{intent['customer']}/")
-    assert (customer["firstname"], customer["lastname"], customer["phone"]) == ("Awa", "Diop", "+24177123456")
+    assert (customer["firstname"], customer["lastname"], customer["phone"]) == (
+        "Awa",
+        "Diop",
+        "+24177123456",
+    )
     assert (customer["transactions_count"], customer["total_spent"]) == (1, 30000)
     now = sandbox.shown(session)
     assert (now["customer"], now["customer_email"]) == (customer["id"], AWA["email"])
     with sandbox.expect(*DONE):
-        again = sandbox.buy(sandbox.session(), CARD, customer={"email": "AWA@example.com", "name": "Other"})
+        again = sandbox.buy(
+            sandbox.session(), CARD, customer={"email": "AWA@example.com", "name": "Other"}
+        )
     assert again["customer"] == customer["id"]
 
 
 def test_a_known_customer_stays_and_a_deleted_one_is_let_go(sandbox: Sandbox) -> None:
     """B-32: nothing makes it anew."""
     customer = sandbox.customer()
-    session, left = sandbox.session(customer=customer["id"]), sandbox.session(customer=customer["id"])
+    session, left = (
+        sandbox.session(customer=customer["id"]),
+        sandbox.session(customer=customer["id"]),
+    )
     assert sandbox.buy(session, customer=AWA)["customer"] == customer["id"]
     sandbox.api.delete(f"/customers/{customer['id']}/")
-    assert (sandbox.shown(left)["customer"], sandbox.shown(session)["customer"]) == (None, customer["id"])
+    assert (sandbox.shown(left)["customer"], sandbox.shown(session)["customer"]) == (
+        None,
+        customer["id"],
+    )
     with sandbox.expect("customer.created", *DONE):
         assert sandbox.buy(left)["customer_email"] is None
     assert sandbox.api.get("/customers/", search=customer["email"])["data"] == []
 
 
 def test_a_blacklisted_customers_payment_fails(sandbox: Sandbox) -> None:
-    """B-14, B-32, B-55: as a blocked one's does, 200 and no transaction; where nothing is charged the method is not
-    saved (B-58).
-    """
+    """B-14, B-32, B-55: 200, no transaction. Without a charge the method is not saved (B-58)."""
     for change in ({"status": "blocked"}, {"is_blacklisted": True}):
         customer = sandbox.customer()
         sandbox.control.patch(f"/objects/{customer['id']}", change)
         session = sandbox.session(customer=customer["id"])
         with sandbox.expect("payment_intent.failed"):
             failed = sandbox.buy(session)
-        assert (failed["last_error"]["code"], failed["canceled_at"]) == ("CUSTOMER_BLACKLISTED", sandbox.now)
+        assert (failed["last_error"]["code"], failed["canceled_at"]) == (
+            "CUSTOMER_BLACKLISTED",
+            sandbox.now,
+        )
         assert sandbox.status(session) == "payment_failed"
     assert sandbox.api.get("/transactions/")["data"] == []
     setup = sandbox.session(mode="setup", customer=customer["id"])
@@ -213,7 +254,9 @@ def test_without_payments_no_buyer_can_pay(server: RunningServer) -> None:
     """B-04: every buyer's payment."""
     client = Client(server.url, contract("control"), "sk_test_paymentsoff7")
     for what in ("checkout-sessions/sess_x", "payment-links/link_x", "invoices/inv_x"):
-        client.rejected("POST", f"/{what}/pay", 403, "COMPANY_PAYMENTS_DISABLED", json={"method": CARD})
+        client.rejected(
+            "POST", f"/{what}/pay", 403, "COMPANY_PAYMENTS_DISABLED", json={"method": CARD}
+        )
     client.close()
 
 
@@ -221,21 +264,38 @@ def test_without_payments_no_buyer_can_pay(server: RunningServer) -> None:
 
 
 def test_a_paid_session_starts_a_subscription_whose_first_period_is_paid(sandbox: Sandbox) -> None:
-    """B-58, B-67, B-97: the events in order, the first of which names what is made then; what paid it is its method."""
+    """B-58, B-67, B-97: events in order; the first names the later objects; its method pays on."""
     sandbox.settings(tax_rate=18)
     plan = sandbox.plan()
     session = sandbox.session(mode="subscription", line_items=[{"plan": plan["id"]}])
     intent = sandbox.buy(session, customer=AWA)
-    types = ["customer.created", *PAID, "subscription.created", "invoice.paid", "checkout.session.completed"]
+    types = [
+        "customer.created",
+        *PAID,
+        "subscription.created",
+        "invoice.paid",
+        "checkout.session.completed",
+    ]
     assert event_types(sandbox) == types
     [subscription] = sandbox.api.get("/subscriptions/")["data"]
-    assert (subscription["status"], subscription["plan"], subscription["unit_amount"]) == ("active", plan["id"], 5000)
+    assert (subscription["status"], subscription["plan"], subscription["unit_amount"]) == (
+        "active",
+        plan["id"],
+        5000,
+    )
     assert subscription["current_period_end"] == "2026-02-01T00:00:00.000Z"
     assert subscription["customer"] == intent["customer"]
     [invoice] = sandbox.api.get("/invoices/")["data"]
-    assert (invoice["status"], invoice["total"], invoice["amount_paid"]) == ("paid", 5900, intent["amount"])
+    assert (invoice["status"], invoice["total"], invoice["amount_paid"]) == (
+        "paid",
+        5900,
+        intent["amount"],
+    )
     assert invoice["subscription"] == subscription["id"]
-    assert (invoice["payment_intent"], invoice["transaction"]) == (intent["id"], intent["transaction"])
+    assert (invoice["payment_intent"], invoice["transaction"]) == (
+        intent["id"],
+        intent["transaction"],
+    )
     now = sandbox.shown(intent)
     for shown in (now, sandbox.events()[1]["data"]["object"]):
         assert (shown["subscription"], shown["invoice"]) == (subscription["id"], invoice["id"])
@@ -259,17 +319,23 @@ def test_a_declined_attempt_starts_nothing_and_a_later_one_does(sandbox: Sandbox
 
 
 def test_a_card_that_fails_without_its_buyer_pays_once(sandbox: Sandbox) -> None:
-    """B-54: ``…0341`` pays while the buyer is there and fails whenever a subscription charges it."""
+    """B-54: ``…0341`` pays while the buyer is there, and fails a subscription's charges."""
     method = sandbox.method(number="4000000000000341")
-    assert sandbox.buy(sandbox.session(), {**CARD, "number": "4000000000000341"})["status"] == "succeeded"
+    assert (
+        sandbox.buy(sandbox.session(), {**CARD, "number": "4000000000000341"})["status"]
+        == "succeeded"
+    )
     terms = {"customer": method["customer"], "unit_amount": 500, "interval": "month"}
     with sandbox.expect("subscription.created", *FAILED):
         sandbox.api.post("/subscriptions/", terms)
-    assert sandbox.api.get("/payment-intents/")["data"][0]["last_error"]["code"] == "PAYMENT_METHOD_NOT_SUPPORTED"
+    assert (
+        sandbox.api.get("/payment-intents/")["data"][0]["last_error"]["code"]
+        == "PAYMENT_METHOD_NOT_SUPPORTED"
+    )
 
 
 def test_a_customer_deleted_during_a_payment_leaves_the_payment(sandbox: Sandbox) -> None:
-    """B-32: "payments in progress lose the customer reference", their pending transactions as well."""
+    """B-32: "payments in progress lose the customer reference", and so do pending transactions."""
     session = sandbox.session(mode="subscription", line_items=[{"plan": sandbox.plan()["id"]}])
     intent = sandbox.buy(session, IBAN, customer=AWA)
     sandbox.api.delete(f"/customers/{intent['customer']}/")
@@ -289,9 +355,16 @@ def test_an_invoice_is_paid_by_its_buyer(sandbox: Sandbox) -> None:
     assert sandbox.shown(invoice) == invoice
     with sandbox.expect(*CHARGED):
         intent = sandbox.buy(invoice)
-    assert (intent["invoice"], intent["amount"], intent["customer"]) == (invoice["id"], 2000, invoice["customer"])
+    assert (intent["invoice"], intent["amount"], intent["customer"]) == (
+        invoice["id"],
+        2000,
+        invoice["customer"],
+    )
     [event] = [each for each in sandbox.events() if each["type"] == CHARGED[0]]
     assert event["data"]["metadata"] == {"product": {"kind": "basket"}}
     for status in ("paid", "draft", "void"):
         sandbox.control.patch(f"/objects/{invoice['id']}", {"status": status})
-        assert sandbox.buy_rejected(invoice)["message"] == f"This invoice is {status}: it cannot be paid."
+        assert (
+            sandbox.buy_rejected(invoice)["message"]
+            == f"This invoice is {status}: it cannot be paid."
+        )

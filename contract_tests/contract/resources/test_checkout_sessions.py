@@ -1,4 +1,4 @@
-"""Checkout sessions: made, expired, and what they agree on with their buyer (B-58, B-61, B-67, B-97)."""
+"""Checkout sessions: made, expired, and their terms with the buyer (B-58, B-61, B-67, B-97)."""
 
 from __future__ import annotations
 
@@ -32,11 +32,21 @@ def test_a_new_session_is_open_and_has_a_page(sandbox: Sandbox) -> None:
     url = "https://shop.example.com/thanks?session={CHECKOUT_SESSION_ID}"
     with sandbox.expect():
         session = sandbox.session(success_url=url)
-    assert (session["mode"], session["status"], session["payment_intent"]) == ("payment", "open", None)
+    assert (session["mode"], session["status"], session["payment_intent"]) == (
+        "payment",
+        "open",
+        None,
+    )
     assert (session["amount_total"], session["amount_subtotal"]) == (30000, 30000)
-    assert (session["url"], session["success_url"]) == (f"{sandbox.url}/checkout/{session['id']}", url)
+    assert (session["url"], session["success_url"]) == (
+        f"{sandbox.url}/checkout/{session['id']}",
+        url,
+    )
     assert session["line_items"] == [{"product": None, **LINE, "amount_total": 30000}]
-    assert session["payment_method_types"] == sandbox.session(payment_method_types=[])["payment_method_types"]
+    assert (
+        session["payment_method_types"]
+        == sandbox.session(payment_method_types=[])["payment_method_types"]
+    )
     assert session["payment_method_types"] == EVERY_TYPE
     assert session["expires_at"] == "2026-01-01T00:30:00.000Z"
     named = sandbox.session(payment_method_types=["paypal", "bank_card", "paypal"])
@@ -44,7 +54,10 @@ def test_a_new_session_is_open_and_has_a_page(sandbox: Sandbox) -> None:
 
 
 def test_a_line_copies_name_and_price_of_its_product(sandbox: Sandbox) -> None:
-    """B-58; "A price change does not affect checkout sessions … already created". A free one has the line's price."""
+    """B-58: "A price change does not affect checkout sessions … already created".
+
+    A product with a free price has the line's.
+    """
     product, free = sandbox.product(), sandbox.product(price_type="free")
     lines = [{"product": product["id"], "quantity": 3}, {"product": free["id"], "unit_amount": 700}]
     session = sandbox.session(line_items=lines)
@@ -53,11 +66,16 @@ def test_a_line_copies_name_and_price_of_its_product(sandbox: Sandbox) -> None:
     assert shown == [(product["id"], "Basket", 3, 2000, 6000), (free["id"], "Basket", 1, 700, 700)]
 
 
-def test_an_email_finds_its_customer_at_once_and_a_customer_brings_its_email(sandbox: Sandbox) -> None:
+def test_an_email_finds_its_customer_at_once_and_a_customer_brings_its_email(
+    sandbox: Sandbox,
+) -> None:
     """B-58: it wins over the buyer's own, and a nameless buyer is called after it."""
     customer = sandbox.customer()
     for fields, expected in (
-        ({"customer_email": customer["email"].upper()}, (customer["id"], customer["email"].upper())),
+        (
+            {"customer_email": customer["email"].upper()},
+            (customer["id"], customer["email"].upper()),
+        ),
         ({"customer": customer["id"]}, (customer["id"], customer["email"])),
         ({"customer_email": "new@example.com"}, (None, "new@example.com")),
     ):
@@ -65,7 +83,11 @@ def test_an_email_finds_its_customer_at_once_and_a_customer_brings_its_email(san
         assert (session["customer"], session["customer_email"]) == expected
     made = sandbox.buy(session, customer={"email": "awa@example.com"})["customer"]
     nameless = sandbox.api.get(f"/customers/{made}/")
-    assert (nameless["email"], nameless["firstname"], nameless["lastname"]) == ("new@example.com", "new", "")
+    assert (nameless["email"], nameless["firstname"], nameless["lastname"]) == (
+        "new@example.com",
+        "new",
+        "",
+    )
 
 
 def deactivated(sandbox: Sandbox) -> Any:
@@ -84,21 +106,28 @@ Lines = Callable[[Sandbox], list[dict[str, Any]]]
 SUBSCRIBING = {"mode": "subscription"}
 SMALL, LARGE = {**LINE, "unit_amount": 1}, {**LINE, "unit_amount": 60_000_000}
 INVALID: dict[str, tuple[dict[str, Any], Lines, str]] = {
-    "free": ({}, lambda world: [{"product": world.product(price_type="free")["id"]}], "line_items.0.unit_amount"),
-    "euro": ({}, lambda world: [{"product": world.product(currency="EUR")["id"]}], "line_items.0.product"),
+    "free": ({}, lambda world: [{"product": world.product(price_type="free")["id"]}],
+             "line_items.0.unit_amount"),
+    "euro": ({}, lambda world: [{"product": world.product(currency="EUR")["id"]}],
+             "line_items.0.product"),
     "plan, paid once": ({}, lambda world: [{"plan": world.plan()["id"]}], "line_items.0.plan"),
-    "plan, priced": (SUBSCRIBING, lambda world: [plan(world, unit_amount=5)], "line_items.0.unit_amount"),
-    "plan, product": (SUBSCRIBING, lambda world: [plan(world, product="prod_x")], "line_items.0.product"),
+    "plan, priced": (SUBSCRIBING, lambda world: [plan(world, unit_amount=5)],
+                     "line_items.0.unit_amount"),
+    "plan, product": (SUBSCRIBING, lambda world: [plan(world, product="prod_x")],
+                      "line_items.0.product"),
     "two plans": (SUBSCRIBING, lambda world: [plan(world), LINE, plan(world)], "line_items.2.plan"),
-    "plan, period": (SUBSCRIBING | {"subscription_data": {"interval": "month"}}, lambda world: [plan(world)],
-                     "subscription_data"),
-    "plan, deactivated": (SUBSCRIBING, lambda world: [{"plan": deactivated(world)["id"]}], "line_items.0.plan"),
-    "plan, euro": (SUBSCRIBING, lambda world: [{"plan": world.plan(currency="EUR")["id"]}], "line_items.0.plan"),
+    "plan, period": (SUBSCRIBING | {"subscription_data": {"interval": "month"}},
+                     lambda world: [plan(world)], "subscription_data"),
+    "plan, deactivated": (SUBSCRIBING, lambda world: [{"plan": deactivated(world)["id"]}],
+                          "line_items.0.plan"),
+    "plan, euro": (SUBSCRIBING, lambda world: [{"plan": world.plan(currency="EUR")["id"]}],
+                   "line_items.0.plan"),
     "AMOUNT_TOO_LARGE": ({"mode": "setup"}, lambda _: [LARGE, LARGE], "line_items"),
-    "AMOUNT_TOO_SMALL": (SUBSCRIBING, lambda world: [{"plan": world.plan(trial_period_days=7)["id"]}, SMALL],
+    "AMOUNT_TOO_SMALL": (SUBSCRIBING,
+                         lambda world: [{"plan": world.plan(trial_period_days=7)["id"]}, SMALL],
                          "line_items"),
 }  # fmt: skip
-"""Fields, lines, and the field of the rejection, by its code unless that is INVALID_FIELD (B-15, B-23, B-58)."""
+"""Fields, lines, and the rejected field, by its code unless INVALID_FIELD (B-15, B-23, B-58)."""
 
 
 @pytest.mark.parametrize("name", INVALID)
@@ -107,18 +136,23 @@ def test_lines_that_will_not_do_are_rejected(sandbox: Sandbox, name: str) -> Non
     fields, lines, param = INVALID[name]
     body = sandbox.session_body(**fields, line_items=lines(sandbox))
     code = name if name.startswith("AMOUNT") else "INVALID_FIELD"
-    assert sandbox.api.rejected("POST", "/checkout-sessions/", 422, code, json=body)["param"] == param
+    assert (
+        sandbox.api.rejected("POST", "/checkout-sessions/", 422, code, json=body)["param"] == param
+    )
 
 
 def test_success_url_is_optional_and_the_page_then_says_that_all_is_done(sandbox: Sandbox) -> None:
-    """B-58, ``success_url``: "The material names it without a required marker"; setup needs neither it nor lines."""
+    """B-58: "The material names it without a required marker"; setup needs neither it nor lines."""
     session = sandbox.session(success_url=...)
     with buyer(sandbox, session) as awa:
         assert awa.follow(awa.pay(**FORM_CARD)).state == "paid"
     sandbox.settings(assumptions={"success_url": "required"})
     body = sandbox.session_body(success_url=...)
     rejected = sandbox.api.rejected("POST", "/checkout-sessions/", 422, "MISSING_FIELD", json=body)
-    assert (rejected["param"], rejected["message"]) == ("success_url", "success_url: is required except in setup mode")
+    assert (rejected["param"], rejected["message"]) == (
+        "success_url",
+        "success_url: is required except in setup mode",
+    )
     setup = sandbox.session(mode="setup", line_items=[], success_url=...)
     assert (setup["line_items"], setup["success_url"], setup["amount_total"]) == ([], None, 0)
 
@@ -142,13 +176,21 @@ def test_it_expires_by_its_merchant_or_when_its_time_is_over(sandbox: Sandbox) -
 
 @pytest.mark.parametrize(
     ("data", "quantity", "terms"),
-    [({}, 1, (2500, "month", 1)), ({"interval": "week", "interval_count": 2}, 2, (4500, "week", 2))],
+    [
+        ({}, 1, (2500, "month", 1)),
+        ({"interval": "week", "interval_count": 2}, 2, (4500, "week", 2)),
+    ],
     ids=["total", "period"],
 )
-def test_without_a_plan_the_lines_give_the_amount(sandbox: Sandbox, data: Any, quantity: int, terms: Any) -> None:
-    """B-58: documented fields are enough for the total every month; ``subscription_data`` names another period."""
+def test_without_a_plan_the_lines_give_the_amount(
+    sandbox: Sandbox, data: Any, quantity: int, terms: Any
+) -> None:
+    """B-58: documented fields suffice for the monthly total; ``subscription_data`` has a period."""
     basket = sandbox.product()
-    lines = [{"product": basket["id"], "quantity": quantity}, {"description": "Delivery", "unit_amount": 500}]
+    lines = [
+        {"product": basket["id"], "quantity": quantity},
+        {"description": "Delivery", "unit_amount": 500},
+    ]
     given = {"subscription_data": data} if data else {}
     sandbox.buy(sandbox.session(mode="subscription", line_items=lines, **given), customer=AWA)
     made = subscription_of(sandbox)
@@ -164,12 +206,18 @@ def test_a_line_beside_the_plan_is_paid_once_and_now(sandbox: Sandbox, trial: in
     """B-58: beside the plan's amount, taxed like an invoice."""
     sandbox.settings(tax_rate=10)
     lines = [{"plan": sandbox.plan(amount=1000, trial_period_days=trial)["id"]}, DEVICE]
-    session = sandbox.session(mode="subscription", customer=sandbox.customer()["id"], line_items=lines)
+    session = sandbox.session(
+        mode="subscription", customer=sandbox.customer()["id"], line_items=lines
+    )
     now = 9900 if trial else 11000
     assert (session["amount_subtotal"], session["amount_total"]) == (10000, now)
     assert session["line_items"][0] == {
-        "product": None, "description": "Basic", "quantity": 1, "unit_amount": 1000, "amount_total": 1000,
-    }  # fmt: skip
+        "product": None,
+        "description": "Basic",
+        "quantity": 1,
+        "unit_amount": 1000,
+        "amount_total": 1000,
+    }
     assert sandbox.buy(session, CARD)["amount"] == now
     made = subscription_of(sandbox)
     assert (made["status"], made["unit_amount"]) == ("trialing" if trial else "active", 1000)
@@ -181,7 +229,7 @@ def test_a_line_beside_the_plan_is_paid_once_and_now(sandbox: Sandbox, trial: in
 
 
 def test_a_buyer_without_an_email_becomes_an_anonymous_customer(sandbox: Sandbox) -> None:
-    """B-58: "An anonymous customer is created at payment time"; lists order and search them, and an invoice is made."""
+    """B-58: created when the buyer pays; lists order, searches find it; an invoice is made."""
     found = []
     for given, firstname in (({}, ""), ({"customer": {"name": "Awa Diop"}}, "Awa")):
         session = sandbox.session()
@@ -195,7 +243,9 @@ def test_a_buyer_without_an_email_becomes_an_anonymous_customer(sandbox: Sandbox
     assert sandbox.control.get("/emails")["data"] == []
     sandbox.customer()
     for ordering in ("email", "-email"):
-        emails = [each["email"] for each in sandbox.api.get("/customers/", ordering=ordering)["data"]]
+        emails = [
+            each["email"] for each in sandbox.api.get("/customers/", ordering=ordering)["data"]
+        ]
         assert sorted(map(bool, emails), reverse=ordering == "-email") == list(map(bool, emails))
     assert sandbox.api.get("/customers/", search=found[0]["id"])["pagination"]["count"] == 1
     invoice = sandbox.invoice(found[0])
@@ -204,7 +254,7 @@ def test_a_buyer_without_an_email_becomes_an_anonymous_customer(sandbox: Sandbox
 
 
 def test_a_subscription_needs_somebody_to_tell_of_renewals(sandbox: Sandbox) -> None:
-    """B-58: rejected at creation, in the words of ``POST /subscriptions/``; other modes need no email."""
+    """B-58: rejected at creation as by ``POST /subscriptions/``; other modes need no email."""
     anonymous = sandbox.buy(sandbox.session())["customer"]
     body = sandbox.session_body(mode="subscription", customer=anonymous)
     error = sandbox.api.rejected("POST", "/checkout-sessions/", 422, "INVALID_FIELD", json=body)
@@ -215,13 +265,16 @@ def test_a_subscription_needs_somebody_to_tell_of_renewals(sandbox: Sandbox) -> 
 
 
 def test_by_the_other_assumption_nobody_is_anonymous(sandbox: Sandbox) -> None:
-    """B-58, ``anonymous_customer: none``: a saved method then needs a customer, as a subscription does."""
+    """B-58, ``anonymous_customer: none``: a saved method needs a customer, as subscriptions do."""
     sandbox.settings(assumptions={"anonymous_customer": "none"})
     assert sandbox.buy(sandbox.session(), CARD)["customer"] is None
     assert sandbox.api.get("/customers/")["data"] == []
     for mode in ("subscription", "setup"):
         path, body = f"/checkout-sessions/{sandbox.session(mode=mode)['id']}/pay", {"method": CARD}
-        assert sandbox.control.rejected("POST", path, 422, "MISSING_FIELD", json=body)["param"] == "customer.email"
+        assert (
+            sandbox.control.rejected("POST", path, 422, "MISSING_FIELD", json=body)["param"]
+            == "customer.email"
+        )
 
 
 # -- saving a method
@@ -244,10 +297,15 @@ def saved(sandbox: Sandbox, customer: Any) -> list[tuple[str, bool]]:
     return [(each["type"], each["is_default"]) for each in found]
 
 
-@pytest.mark.parametrize(("mode", "method", "after"), CANNOT_PAY, ids=lambda given: str(given)[-24:])
-def test_a_method_that_could_not_pay_is_not_saved(sandbox: Sandbox, mode: str, method: Any, after: str) -> None:
-    """B-58: setup and trial sessions fail, and are tried again, as payments are. A bank account is saved at once: no
-    funds move, so that none have to arrive (B-54).
+@pytest.mark.parametrize(
+    ("mode", "method", "after"), CANNOT_PAY, ids=lambda given: str(given)[-24:]
+)
+def test_a_method_that_could_not_pay_is_not_saved(
+    sandbox: Sandbox, mode: str, method: Any, after: str
+) -> None:
+    """B-58: setup and trial sessions fail and are retried like payments.
+
+    A bank account is saved at once: no funds move, so none have to arrive (B-54).
     """
     customer = sandbox.customer()
     session = sandbox.session(customer=customer["id"], **SAVING[mode])
@@ -277,14 +335,23 @@ def test_setup_saves_the_method_as_the_default_and_once(sandbox: Sandbox) -> Non
 
 
 @pytest.mark.parametrize("by_plan", [True, False])
-def test_with_a_trial_nothing_is_paid_and_the_method_is_saved(sandbox: Sandbox, by_plan: bool) -> None:
+def test_with_a_trial_nothing_is_paid_and_the_method_is_saved(
+    sandbox: Sandbox, by_plan: bool
+) -> None:
     """B-58, B-97: the session is the answer."""
     fields: Any = SAVING["trial"]
     if by_plan:
-        fields = {"mode": "subscription", "line_items": [{"plan": sandbox.plan(trial_period_days=7)["id"]}]}
+        fields = {
+            "mode": "subscription",
+            "line_items": [{"plan": sandbox.plan(trial_period_days=7)["id"]}],
+        }
     with sandbox.expect("customer.created", "subscription.created", "checkout.session.completed"):
         answer = sandbox.buy(sandbox.session(**fields), CARD, customer=AWA)
-    assert (answer["object"], answer["status"], answer["payment_intent"]) == ("checkout_session", "complete", None)
+    assert (answer["object"], answer["status"], answer["payment_intent"]) == (
+        "checkout_session",
+        "complete",
+        None,
+    )
     assert answer["amount_total"] == 0
     made = subscription_of(sandbox)
     assert (made["status"], made["trial_end"]) == ("trialing", "2026-01-08T00:00:00.000Z")
@@ -297,19 +364,25 @@ def test_with_a_trial_nothing_is_paid_and_the_method_is_saved(sandbox: Sandbox, 
     [{**CARD, "number": "4000000000003220"}, {"type": "mobile_money", "phone": "+24177000006"}],
     ids=["card check", "slow phone"],
 )
-@pytest.mark.parametrize(("result", "ends"), [("succeeded", "complete"), ("failed", "payment_failed"), (None, None)])
+@pytest.mark.parametrize(
+    ("result", "ends"), [("succeeded", "complete"), ("failed", "payment_failed"), (None, None)]
+)
 def test_a_slow_method_keeps_the_session_processing_until_it_is_saved(
     sandbox: Sandbox, method: Any, result: str | None, ends: str | None
 ) -> None:
-    """B-54, B-58: a session that saves a method has no intent to answer, so a tester answers the session itself."""
+    """B-54, B-58: a session that saves a method has no intent, so a tester answers the session."""
     session = sandbox.session(customer=sandbox.customer()["id"], **SAVING["setup"])
     path = f"/checkout-sessions/{session['id']}"
     assert sandbox.buy(session, method)["status"] == "processing"
-    sandbox.control.rejected("POST", f"{path}/pay", 422, "INVALID_STATUS_TRANSITION", json={"method": CARD})
+    sandbox.control.rejected(
+        "POST", f"{path}/pay", 422, "INVALID_STATUS_TRANSITION", json={"method": CARD}
+    )
     if result:
         answered = sandbox.control.post(f"{path}/answer", {"result": result})
         assert answered["status"] == sandbox.status(session) == ends
-        sandbox.control.rejected("POST", f"{path}/answer", 422, "INVALID_STATUS_TRANSITION", json={"result": result})
+        sandbox.control.rejected(
+            "POST", f"{path}/answer", 422, "INVALID_STATUS_TRANSITION", json={"result": result}
+        )
     sandbox.advance("60s")
     expected = ends or ("complete" if method["type"] == "mobile_money" else "processing")
     assert sandbox.status(session) == expected

@@ -1,4 +1,4 @@
-"""Customers: who they are, what they are found by, how they change and what goes with them when they go."""
+"""Customers: identity, search, changes, and the objects that go with them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def emails(sandbox: Sandbox, **query: Any) -> list[str]:
 
 
 def email_taken(sandbox: Sandbox, method: str, path: str, email: str, **fields: Any) -> None:
-    """Raise unless an email is taken: 409 customer_email_exists, nested, param email; and nothing changes."""
+    """Raise unless the error is 409 customer_email_exists (nested, email) and changes nothing."""
     body = {"email": email, "name": "Another", **fields}
     before = emails(sandbox)
     with sandbox.expect():
@@ -48,19 +48,38 @@ def test_the_name_is_split_at_its_first_space(sandbox: Sandbox) -> None:
             assert (shown["firstname"], shown["lastname"]) == (firstname, lastname)
 
 
-EMAILS = ["a@b", "a@localhost", ".a@b.co", "a..b@b.co", "a.@b.co", "o'hara+x@b.co", "x" * 249 + "@b.co"]
-NO_EMAILS = ["é@b.co", "a@é.co", "a@-b.co", "a@b-.co", "a\u200b@b.co", "x" * 250 + "@b.co", "a@b..co", "a@b.co\n"]
+EMAILS = [
+    "a@b",
+    "a@localhost",
+    ".a@b.co",
+    "a..b@b.co",
+    "a.@b.co",
+    "o'hara+x@b.co",
+    "x" * 249 + "@b.co",
+]
+NO_EMAILS = [
+    "é@b.co",
+    "a@é.co",
+    "a@-b.co",
+    "a@b-.co",
+    "a\u200b@b.co",
+    "x" * 250 + "@b.co",
+    "a@b..co",
+    "a@b.co\n",
+]
 
 
 def test_emails_are_of_the_form_that_browsers_accept(sandbox: Sandbox) -> None:
     """B-30."""
     for email in EMAILS + NO_EMAILS:
-        answer = sandbox.api.request("POST", "/customers/", json={"email": email, "name": "Awa Diop"})
+        answer = sandbox.api.request(
+            "POST", "/customers/", json={"email": email, "name": "Awa Diop"}
+        )
         assert answer.status_code == (201 if email in EMAILS else 422), email
 
 
 def test_an_email_is_taken_once(sandbox: Sandbox) -> None:
-    """B-30, B-95: letter case aside, on creation and by a change; one's own and one that was given up are free."""
+    """B-30, B-95: in any letter case, on creation and change. Own and given-up ones are free."""
     customer = sandbox.customer(email="awa@example.com")
     other = sandbox.customer(email="other@example.com", phone=PHONE)
     path = f"/customers/{other['id']}/"
@@ -75,10 +94,12 @@ def test_an_email_is_taken_once(sandbox: Sandbox) -> None:
 
 
 def test_inactive_is_for_filters_only(sandbox: Sandbox) -> None:
-    """B-32: the customer is subscribed and charged like an active one, and nothing says that it is blocked."""
+    """B-32: it is subscribed and charged like an active one, and is nowhere called blocked."""
     customer = sandbox.customer(phone="+24177000000")
     sandbox.control.patch(f"/objects/{customer['id']}", {"status": "inactive"})
-    sandbox.api.post("/subscriptions/", {"customer": customer["id"], "unit_amount": 500, "interval": "month"})
+    sandbox.api.post(
+        "/subscriptions/", {"customer": customer["id"], "unit_amount": 500, "interval": "month"}
+    )
     assert sandbox.api.get("/transactions/")["pagination"]["count"] == 1
     assert emails(sandbox, status="inactive") == [customer["email"]]
     assert "Blocked" not in sandbox.control.get(f"/explain/{customer['id']}")["summary"]
@@ -107,12 +128,16 @@ def test_a_phone_brings_a_mobile_money_method(
     change(sandbox, later, phone=phone)
     for customer in (sandbox.customer(phone=phone), later):
         [method] = methods(sandbox, customer)
-        assert (method["type"], method["status"], method["is_default"]) == ("mobile_money", "active", True)
+        assert (method["type"], method["status"], method["is_default"]) == (
+            "mobile_money",
+            "active",
+            True,
+        )
         assert method["details"] == {"operator": operator, "phone": phone, "country": country}
 
 
 def test_the_method_follows_the_phone(sandbox: Sandbox) -> None:
-    """B-31: a changed number keeps the method's id, the same one changes nothing, and null removes both."""
+    """B-31: a new number keeps the method's id, the same one changes nothing, null removes both."""
     customer = sandbox.customer(phone=PHONE)
     [before] = methods(sandbox, customer)
     sandbox.advance("1h")
@@ -130,19 +155,26 @@ def test_the_method_follows_the_phone(sandbox: Sandbox) -> None:
 
 
 def test_a_deleted_customer_is_gone(sandbox: Sandbox) -> None:
-    """Hard delete; customer.deleted shows the customer as it was, metadata included. Methods go as well (B-32)."""
+    """A hard delete: customer.deleted shows it as it was, with metadata. Methods go, too (B-32)."""
     customer = sandbox.customer(phone=PHONE, metadata={"loyalty": "gold"})
     path = f"/customers/{customer['id']}/"
     sandbox.method(customer)
-    sandbox.api.post(f"{path}addresses/", {"line1": "1", "city": "Oyem", "country": "GA", "is_default": True})
+    sandbox.api.post(
+        f"{path}addresses/", {"line1": "1", "city": "Oyem", "country": "GA", "is_default": True}
+    )
     customer = sandbox.api.get(path)
     body = {"customer": sandbox.customer()["id"], "unit_amount": 500, "interval": "month"}
     body["payment_method"] = methods(sandbox, customer)[0]["id"]
-    assert sandbox.api.rejected("POST", "/subscriptions/", 422, "INVALID_FIELD", json=body)["param"] == "payment_method"
+    assert (
+        sandbox.api.rejected("POST", "/subscriptions/", 422, "INVALID_FIELD", json=body)["param"]
+        == "payment_method"
+    )
     with sandbox.expect("customer.deleted"):
         sandbox.api.delete(path)
     assert sandbox.events()[-1]["data"] == {"object": customer}
-    assert [each["type"] for each in sandbox.events() if each["data"]["object"]["id"] == customer["id"]] == [
+    assert [
+        each["type"] for each in sandbox.events() if each["data"]["object"]["id"] == customer["id"]
+    ] == [
         "customer.created",
         "customer.deleted",
     ], "its events stay readable (B-86)"
@@ -154,9 +186,11 @@ def test_a_deleted_customer_is_gone(sandbox: Sandbox) -> None:
 
 
 def test_a_payment_under_way_stays_valid_but_loses_its_customer(sandbox: Sandbox) -> None:
-    """B-32: this buyer confirms after a minute (B-54); an intent with a method keeps it, and can be confirmed."""
+    """B-32: this buyer confirms after a minute (B-54); an intent keeps its method and works on."""
     customer = sandbox.customer(phone="+24177000006")
-    sandbox.api.post("/subscriptions/", {"customer": customer["id"], "unit_amount": 500, "interval": "month"})
+    sandbox.api.post(
+        "/subscriptions/", {"customer": customer["id"], "unit_amount": 500, "interval": "month"}
+    )
     method = sandbox.method(customer)
     kept, done = sandbox.intent(method), sandbox.pay(method)
     sandbox.settle()
@@ -166,21 +200,41 @@ def test_a_payment_under_way_stays_valid_but_loses_its_customer(sandbox: Sandbox
     assert sandbox.shown(intent) == {**intent, "customer": None}
     sandbox.advance("60s")
     assert sandbox.status(intent) == "succeeded"
-    assert [item["customer"] for item in sandbox.api.get("/transactions/")["data"]] == [None, customer["id"]]
+    assert [item["customer"] for item in sandbox.api.get("/transactions/")["data"]] == [
+        None,
+        customer["id"],
+    ]
     assert sandbox.shown(done) == done, "what is past is retained, with its customer"
     paid = sandbox.act(kept, "confirm")
-    assert (paid["status"], paid["payment_method"], paid["customer"]) == ("succeeded", method["id"], None)
+    assert (paid["status"], paid["payment_method"], paid["customer"]) == (
+        "succeeded",
+        method["id"],
+        None,
+    )
 
 
 # -- GET /customers/
 
 
 def test_search_finds_parts_of_email_name_and_phone_and_a_whole_id(sandbox: Sandbox) -> None:
-    """B-20: a case-blind substring; metadata and status are not searched, and nothing found is an empty 200 list."""
-    customer = sandbox.customer(email="awa@example.com", name="Awa Diop", phone=PHONE, metadata={"loyalty": "gold"})
+    """B-20: parts in any case; metadata and status are not searched; no match is an empty 200."""
+    customer = sandbox.customer(
+        email="awa@example.com", name="Awa Diop", phone=PHONE, metadata={"loyalty": "gold"}
+    )
     sandbox.customer(email="other@shop.test", name="Jean Ondo", phone="+33612345678")
     id = customer["id"]
-    for text in ("AWA@exam", "diop", "AWA", "wa Dio", "Awa Diop", "+2417712", "7712345", " awa ", id, id.upper()):
+    for text in (
+        "AWA@exam",
+        "diop",
+        "AWA",
+        "wa Dio",
+        "Awa Diop",
+        "+2417712",
+        "7712345",
+        " awa ",
+        id,
+        id.upper(),
+    ):
         assert emails(sandbox, search=text) == ["awa@example.com"], text
     for text in (id[:-1], "cu", "_", "gold", "loyalty", "active", "nobody"):
         assert emails(sandbox, search=text) == [], text
@@ -189,11 +243,17 @@ def test_search_finds_parts_of_email_name_and_phone_and_a_whole_id(sandbox: Sand
 @pytest.mark.parametrize("stored", ["\u00c9lise", "E\u0301lise"])
 @pytest.mark.parametrize("typed", ["\u00e9li", "e\u0301li"])
 def test_search_is_blind_to_the_unicode_form(sandbox: Sandbox, stored: str, typed: str) -> None:
-    """B-20: a Mac may send é as two characters (NFD), keyboards give one (NFC); without its accent it is another letter."""
+    """B-20: é may be two characters (NFD, a Mac) or one (NFC); without the accent it is another."""
     sandbox.customer(email="elise@example.com", name=f"{stored} Ntsama")
-    assert emails(sandbox, search=typed) == emails(sandbox, search=f"  {typed}") == ["elise@example.com"]
+    assert (
+        emails(sandbox, search=typed)
+        == emails(sandbox, search=f"  {typed}")
+        == ["elise@example.com"]
+    )
     assert emails(sandbox, search="Elise N") == []
-    assert [hit["kind"] for hit in sandbox.control.get("/search", query=typed)["data"]] == ["customer"]
+    assert [hit["kind"] for hit in sandbox.control.get("/search", query=typed)["data"]] == [
+        "customer"
+    ]
 
 
 # -- addresses: where a customer lives, and which of them is the default
@@ -211,7 +271,9 @@ def add(sandbox: Sandbox, customer: Any, **fields: Any) -> Any:
 
 
 def defaults(sandbox: Sandbox, customer: Any) -> list[str]:
-    return [each["id"] for each in sandbox.api.get(addresses_of(customer))["data"] if each["is_default"]]
+    return [
+        each["id"] for each in sandbox.api.get(addresses_of(customer))["data"] if each["is_default"]
+    ]
 
 
 def test_the_app_says_in_which_currency_and_which_countries(sandbox: Sandbox) -> None:
@@ -224,7 +286,7 @@ def test_the_app_says_in_which_currency_and_which_countries(sandbox: Sandbox) ->
 
 
 def test_the_customer_shows_the_default_as_it_is_now(sandbox: Sandbox) -> None:
-    """B-30: only one default per customer, and the customer changes with it, but not with another address."""
+    """B-30: a customer has one default and changes with it, but not with another address."""
     customer, other = sandbox.customer(), sandbox.customer()
     first, theirs = add(sandbox, customer, is_default=True), add(sandbox, other, is_default=True)
     sandbox.advance("1h")

@@ -1,4 +1,4 @@
-"""A delivery from the event to its last attempt: signed, in order, tried again at exact instants of the world."""
+"""A delivery, from event to last attempt: signed, in order, retried at exact world instants."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def instants(*waits: int) -> list[str]:
 
 
 def delivered(sandbox: Sandbox, receiver: Receiver, *statuses: int, **fields: Any) -> Any:
-    """Return the delivery of one event, of which the attempts are answered with these statuses, and then with 200."""
+    """Return one event's delivery, with responses of these statuses to its attempts, then 200."""
     endpoint = sandbox.endpoint(receiver.url, **fields)
     receiver.statuses = [*statuses]
     sandbox.customer()
@@ -47,7 +47,9 @@ def now(sandbox: Sandbox, delivery: Any) -> Any:
 
 
 def path(delivery: Any, action: str = "") -> str:
-    return f"/webhooks/{delivery['webhook']}/" + (action or f"deliveries/{delivery['id']}/retry") + "/"
+    return (
+        f"/webhooks/{delivery['webhook']}/" + (action or f"deliveries/{delivery['id']}/retry") + "/"
+    )
 
 
 def customers(receiver: Receiver) -> list[str]:
@@ -67,7 +69,10 @@ def test_a_delivery_shows_what_was_sent_and_answered(sandbox: Sandbox, receiver:
     (event,) = sandbox.events()
     (received,) = receiver.deliveries
     (attempt,) = delivery["attempts"]
-    assert (delivery["id"], delivery["event"]) == (received.headers["emulator-delivery"], event["id"])
+    assert (delivery["id"], delivery["event"]) == (
+        received.headers["emulator-delivery"],
+        event["id"],
+    )
     assert (delivery["event_type"], delivery["status"]) == ("customer.created", "succeeded")
     assert (delivery["attempt_count"], delivery["next_attempt_at"]) == (1, None)
     assert (attempt["at"], attempt["status_code"], attempt["error"]) == (START, 200, None)
@@ -83,19 +88,28 @@ def test_a_delivery_shows_what_was_sent_and_answered(sandbox: Sandbox, receiver:
     assert "authorization" not in received.headers
 
 
-def test_a_retry_has_the_same_body_and_what_its_endpoint_has_by_then(sandbox: Sandbox, receiver: Receiver) -> None:
-    """B-80: the object is as it was at that moment; how it is signed and how often it is tried are of the endpoint."""
+def test_a_retry_has_the_same_body_and_what_its_endpoint_has_by_then(
+    sandbox: Sandbox, receiver: Receiver
+) -> None:
+    """B-80: the object is as it was; signature and number of tries are the endpoint's of now."""
     endpoint = sandbox.endpoint(receiver.url, "customer.created")
     receiver.reply = lambda received: Reply(500)
     customer = sandbox.customer(phone="+24177000000")
     sandbox.api.post("/subscriptions/", {"customer": customer["id"], "plan": sandbox.plan()["id"]})
     sandbox.settle()
-    changes = {"security_profile": "BASIC", "retry_policy": {"max_attempts": 2, "backoff_type": "linear"}}
+    changes = {
+        "security_profile": "BASIC",
+        "retry_policy": {"max_attempts": 2, "backoff_type": "linear"},
+    }
     sandbox.api.patch(f"/webhooks/{endpoint['id']}/", changes)
     sandbox.advance("1d")
     (delivery,) = sandbox.deliveries(endpoint)
     assert [attempt["at"] for attempt in delivery["attempts"]] == instants(MINUTE, 30 * MINUTE)
-    assert ["authorization" in received.headers for received in receiver.deliveries] == [False, True, True]
+    assert ["authorization" in received.headers for received in receiver.deliveries] == [
+        False,
+        True,
+        True,
+    ]
     assert len({received.body for received in receiver.deliveries}) == 1
     assert receiver.events[-1]["data"]["object"] == customer
 
@@ -103,8 +117,10 @@ def test_a_retry_has_the_same_body_and_what_its_endpoint_has_by_then(sandbox: Sa
 # -- signing
 
 
-def test_a_jwt_is_verified_by_a_library_and_vouches_for_the_body(sandbox: Sandbox, receiver: Receiver) -> None:
-    """B-83: HS256, exp in the system's future although the world's clock stands still, digest of the body."""
+def test_a_jwt_is_verified_by_a_library_and_vouches_for_the_body(
+    sandbox: Sandbox, receiver: Receiver
+) -> None:
+    """B-83: HS256, exp in the system's future at any time of the world, the body's digest."""
     endpoint = sandbox.endpoint(receiver.url, security_profile="JWT")
     sandbox.customer()
     (delivery,) = sandbox.deliveries(endpoint)
@@ -158,7 +174,7 @@ def assert_hidden(delivery: Any, shown: str, *secrets: str) -> None:
 def test_retries_come_at_exact_instants_until_none_is_left(
     sandbox: Sandbox, receiver: Receiver, policy: Any, waits: list[int]
 ) -> None:
-    """Delivery rule 3, B-84: each a wait since the try before; max_attempts counts retries after the first try."""
+    """Delivery rule 3, B-84: each waits from the try before; max_attempts counts only retries."""
     first = delivered(sandbox, receiver, *[500] * 20, retry_policy=policy)
     answer = sandbox.advance("5d")
     delivery = now(sandbox, first)
@@ -177,12 +193,16 @@ ANSWERS: list[tuple[dict[str, str], tuple[int, ...], str]] = [
     ({"webhook_success": "2xx"}, (200, 201, 202, 204, 299), "succeeded"),
     ({"webhook_retry": "all"}, (404,), "pending"),
 ]
-"""What becomes of a delivery that is answered with a status, by assumptions (delivery rule 2, B-84)."""
+"""A delivery's fate after a response with a status, by assumptions (delivery rule 2, B-84)."""
 
 
 @pytest.mark.parametrize(("assumptions", "statuses", "becomes"), ANSWERS)
 def test_the_status_of_an_answer_decides(
-    sandbox: Sandbox, receiver: Receiver, assumptions: dict[str, str], statuses: tuple[int, ...], becomes: str
+    sandbox: Sandbox,
+    receiver: Receiver,
+    assumptions: dict[str, str],
+    statuses: tuple[int, ...],
+    becomes: str,
 ) -> None:
     sandbox.settings(assumptions=assumptions)
     endpoint = sandbox.endpoint(receiver.url)
@@ -191,16 +211,25 @@ def test_the_status_of_an_answer_decides(
         sandbox.customer()
         *_, delivery = sandbox.deliveries(endpoint)
         assert (delivery["status"], delivery["attempt_count"]) == (becomes, 1), status
-        assert becomes != "failed" or status >= 300 or "must answer 200" in delivery["attempts"][0]["error"]
+        assert (
+            becomes != "failed"
+            or status >= 300
+            or "must answer 200" in delivery["attempts"][0]["error"]
+        )
         sandbox.advance("2d")
         later = [200] if becomes == "pending" else []
         *_, delivery = sandbox.deliveries(endpoint)
         assert [attempt["status_code"] for attempt in delivery["attempts"]] == [status, *later]
-        assert (delivery["status"], delivery["next_attempt_at"]) == ("succeeded" if later else becomes, None), status
+        assert (delivery["status"], delivery["next_attempt_at"]) == (
+            "succeeded" if later else becomes,
+            None,
+        ), status
 
 
-def test_silence_a_cut_connection_and_nobody_at_all_are_tried_again(impatient: Sandbox, receiver: Receiver) -> None:
-    """Delivery rule 2; the ten seconds are shortened on this server. One attempt on record is one request."""
+def test_silence_a_cut_connection_and_nobody_at_all_are_tried_again(
+    impatient: Sandbox, receiver: Receiver
+) -> None:
+    """Delivery rule 2; its ten seconds are shorter here. One attempt on record is one request."""
     endpoint = impatient.endpoint(receiver.url, retry_policy={"max_attempts": 2})
     replies = iter([Reply(held=True), Reply(cut=True)])
     receiver.reply = lambda received: next(replies)
@@ -240,10 +269,14 @@ def test_the_first_4_kib_of_an_answer_are_stored(sandbox: Sandbox, receiver: Rec
     endpoint = sandbox.endpoint(receiver.url)
     for _ in BODIES:
         sandbox.customer()
-    assert [each["attempts"][0]["response_body"] for each in sandbox.deliveries(endpoint)] == list(BODIES.values())
+    assert [each["attempts"][0]["response_body"] for each in sandbox.deliveries(endpoint)] == list(
+        BODIES.values()
+    )
 
 
-def test_an_arranged_outcome_takes_the_place_of_attempts(sandbox: Sandbox, receiver: Receiver) -> None:
+def test_an_arranged_outcome_takes_the_place_of_attempts(
+    sandbox: Sandbox, receiver: Receiver
+) -> None:
     """The next delivery attempts end so, and nothing is sent; retries follow (B-84)."""
     sandbox.control.post("/outcomes", {"operation": "delivery", "result": "failed", "times": 2})
     first = delivered(sandbox, receiver)
@@ -252,15 +285,20 @@ def test_an_arranged_outcome_takes_the_place_of_attempts(sandbox: Sandbox, recei
     sandbox.advance("PT5M")
     delivery = now(sandbox, first)
     assert (delivery["status"], len(receiver.deliveries)) == ("succeeded", 1)
-    assert [attempt["error"] for attempt in delivery["attempts"]] == ["failed, as arranged"] * 2 + [None]
+    assert [attempt["error"] for attempt in delivery["attempts"]] == ["failed, as arranged"] * 2 + [
+        None
+    ]
 
 
 # -- disabled endpoints
 
 
-def test_a_disabled_endpoint_misses_what_happens_and_fails_what_waits(sandbox: Sandbox, receiver: Receiver) -> None:
-    """Delivery rule 5, B-87: at once, and it can be replayed manually once the endpoint is enabled; doing either twice
-    changes nothing, not even ``updated_at``.
+def test_a_disabled_endpoint_misses_what_happens_and_fails_what_waits(
+    sandbox: Sandbox, receiver: Receiver
+) -> None:
+    """Delivery rule 5, B-87: at once; replayable once the endpoint is enabled.
+
+    Doing either twice changes nothing, not even ``updated_at``.
     """
     first = delivered(sandbox, receiver, 500)
     disabled = sandbox.api.post(path(first, "disable"))
@@ -268,7 +306,11 @@ def test_a_disabled_endpoint_misses_what_happens_and_fails_what_waits(sandbox: S
     sandbox.advance("1h")
     assert sandbox.api.post(path(first, "disable")) == disabled
     failed = now(sandbox, first)
-    assert (failed["status"], failed["attempt_count"], failed["next_attempt_at"]) == ("failed", 1, None)
+    assert (failed["status"], failed["attempt_count"], failed["next_attempt_at"]) == (
+        "failed",
+        1,
+        None,
+    )
     for action in ("", "test"):
         sandbox.api.rejected("POST", path(failed, action), 422, "INVALID_STATUS_TRANSITION")
     sandbox.customer()
@@ -284,7 +326,9 @@ def test_a_disabled_endpoint_misses_what_happens_and_fails_what_waits(sandbox: S
     assert customers(receiver)[2:] == [later["id"]]
 
 
-def test_what_waits_in_line_when_the_endpoint_is_disabled_is_missed(sandbox: Sandbox, receiver: Receiver) -> None:
+def test_what_waits_in_line_when_the_endpoint_is_disabled_is_missed(
+    sandbox: Sandbox, receiver: Receiver
+) -> None:
     endpoint = sandbox.endpoint(receiver.url)
     receiver.reply = lambda received: Reply(held=True)
     for _ in range(3):
@@ -298,7 +342,9 @@ def test_what_waits_in_line_when_the_endpoint_is_disabled_is_missed(sandbox: San
 # -- order and company
 
 
-def test_events_reach_an_endpoint_in_order_of_creation(sandbox: Sandbox, receiver: Receiver) -> None:
+def test_events_reach_an_endpoint_in_order_of_creation(
+    sandbox: Sandbox, receiver: Receiver
+) -> None:
     """B-84: also when the receiver is slow."""
     endpoint = sandbox.endpoint(receiver.url)
     receiver.reply = lambda received: Reply(held=len(receiver.deliveries) == 1)
@@ -307,7 +353,9 @@ def test_events_reach_an_endpoint_in_order_of_creation(sandbox: Sandbox, receive
     receiver.release()
     sandbox.settle()
     assert customers(receiver) == made
-    assert [each["event"] for each in sandbox.deliveries(endpoint)] == [event["id"] for event in receiver.events]
+    assert [each["event"] for each in sandbox.deliveries(endpoint)] == [
+        event["id"] for event in receiver.events
+    ]
 
 
 def test_a_retry_does_not_hold_up_later_events(sandbox: Sandbox, receiver: Receiver) -> None:
@@ -340,11 +388,15 @@ def test_a_slow_receiver_does_not_hold_up_another(sandbox: Sandbox, receiver: Re
 
 
 def test_a_failed_delivery_is_replayed_and_no_other(sandbox: Sandbox, receiver: Receiver) -> None:
-    """Delivery rule 4, B-85: the answer is the delivery once the attempt is made; no retries follow one that fails."""
+    """Delivery rule 4, B-85: the response is the delivery after the attempt, without retries."""
     failed = delivered(sandbox, receiver, 404, 500, 500)
     for count in (2, 3):
         again = sandbox.api.post(path(failed))
-        assert (again["status"], again["attempt_count"], again["next_attempt_at"]) == ("failed", count, None)
+        assert (again["status"], again["attempt_count"], again["next_attempt_at"]) == (
+            "failed",
+            count,
+            None,
+        )
     sandbox.advance("2d")
     assert len(receiver.deliveries) == 3
     replayed = sandbox.api.post(path(failed))
@@ -354,7 +406,9 @@ def test_a_failed_delivery_is_replayed_and_no_other(sandbox: Sandbox, receiver: 
     assert len({received.body for received in receiver.deliveries}) == 1
     receiver.statuses = [500]
     sandbox.customer()
-    for delivery, status in zip(sandbox.deliveries({"id": failed["webhook"]}), ("succeeded", "pending"), strict=True):
+    for delivery, status in zip(
+        sandbox.deliveries({"id": failed["webhook"]}), ("succeeded", "pending"), strict=True
+    ):
         assert delivery["status"] == status
         sandbox.api.rejected("POST", path(delivery), 422, "INVALID_STATUS_TRANSITION")
 
@@ -363,7 +417,7 @@ def test_a_failed_delivery_is_replayed_and_no_other(sandbox: Sandbox, receiver: 
 
 
 def test_a_test_is_made_before_it_is_answered(sandbox: Sandbox, receiver: Receiver) -> None:
-    """B-85: webhook.test by default, with the endpoint as its object, to this endpoint alone; retried as others are."""
+    """B-85: webhook.test by default, about the endpoint, to it alone; retried like others."""
     endpoint = sandbox.endpoint(receiver.url, "invoice.paid")
     sandbox.endpoint(f"{receiver.url}/other")
     receiver.statuses = [500]
@@ -379,8 +433,10 @@ def test_a_test_is_made_before_it_is_answered(sandbox: Sandbox, receiver: Receiv
     assert [each["status"] for each in sandbox.deliveries(endpoint)] == ["succeeded"]
 
 
-def test_every_type_can_be_tried_and_makes_nothing_happen(sandbox: Sandbox, receiver: Receiver) -> None:
-    """The endpoint need not listen to it; the payload is one the document allows, and of this App."""
+def test_every_type_can_be_tried_and_makes_nothing_happen(
+    sandbox: Sandbox, receiver: Receiver
+) -> None:
+    """The endpoint need not listen to it; the payload is the App's own, valid by the document."""
     endpoint = sandbox.endpoint(receiver.url, "customer.created")
     other = sandbox.endpoint(receiver.url)
     types = [*EVENTS, "webhook.ping", "webhook.test"]
@@ -402,7 +458,7 @@ def test_every_type_can_be_tried_and_makes_nothing_happen(sandbox: Sandbox, rece
 def test_an_untrusted_certificate_is_rejected_unless_that_is_switched_off(
     sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Until ``ssl_verification`` is on again: then the attempt fails like a connection fault, and is tried again.
+    """Until ``ssl_verification`` is on: then the attempt is a connection fault, and is retried.
 
     That of a trusted authority is accepted, but not under another name.
     """
@@ -410,8 +466,13 @@ def test_an_untrusted_certificate_is_rejected_unless_that_is_switched_off(
     authority.issue_cert("127.0.0.1").configure_cert(context)
     tls_receiver = Receiver(context)
     body: dict[str, Any] = {"name": "Shop", "url": tls_receiver.url, "events": ["*"]}
-    error = sandbox.api.rejected("POST", "/webhooks/", 422, "WEBHOOK_ENDPOINT_UNREACHABLE", json=body)
-    assert ("the certificate is not trusted" in error["message"], tls_receiver.received) == (True, [])
+    error = sandbox.api.rejected(
+        "POST", "/webhooks/", 422, "WEBHOOK_ENDPOINT_UNREACHABLE", json=body
+    )
+    assert ("the certificate is not trusted" in error["message"], tls_receiver.received) == (
+        True,
+        [],
+    )
     endpoint = sandbox.endpoint(tls_receiver.url, ssl_verification=False)
     sandbox.customer()
     sandbox.settle()

@@ -1,4 +1,4 @@
-"""The PDF of an invoice: who may have it, and what stands on it (Invoices section; B-14, B-66, B-71)."""
+"""An invoice's PDF: its readers and its content (Invoices section; B-14, B-66, B-71)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,12 @@ from contract_tests.support.client import Client
 from contract_tests.support.sandbox import Sandbox
 from contract_tests.surfaces.rendering import pdfs
 
-ADDRESS = {"line1": "12 rue de l'Église", "city": "Libreville", "postal_code": "BP 2044", "country": "GA"}
+ADDRESS = {
+    "line1": "12 rue de l'Église",
+    "city": "Libreville",
+    "postal_code": "BP 2044",
+    "country": "GA",
+}
 
 
 @pytest.fixture
@@ -45,7 +50,7 @@ def pdf_of(sandbox: Sandbox, invoice: Any) -> bytes:
 
 
 def test_it_opens_with_the_key_and_from_an_email(sandbox: Sandbox, anyone: Client) -> None:
-    """B-66: ``pdf_url`` works without a key, and wherever the customer is: profiles are for the merchant's servers."""
+    """B-66: ``pdf_url`` works without a key, anywhere: profiles are for the merchant's servers."""
     invoice = an_invoice(sandbox)
     path = f"/invoices/{invoice['id']}/pdf/"
     response = sandbox.api.request("GET", path)
@@ -67,12 +72,16 @@ def test_a_token_opens_the_pdf_of_its_own_invoice_only(sandbox: Sandbox, anyone:
     for id in (other["id"], "inv_nobody"):
         anyone.rejected("GET", f"/invoices/{id}/pdf/?token={token}", 401, "INVALID_TOKEN")
     for method, rest in (("GET", ""), ("PATCH", ""), ("POST", "send/"), ("POST", "void/")):
-        anyone.rejected(method, f"/invoices/{invoice['id']}/{rest}?token={token}", 401, "MISSING_API_KEY")
+        anyone.rejected(
+            method, f"/invoices/{invoice['id']}/{rest}?token={token}", 401, "MISSING_API_KEY"
+        )
     anyone.rejected("GET", f"/invoices/{invoice['id']}/pdf/", 401, "MISSING_API_KEY")
     assert sandbox.status(invoice) == "open"
     draft = sandbox.draft()
     for query in ("", "?token=x"):
-        sandbox.api.rejected("GET", f"/invoices/{draft['id']}/pdf/{query}", 404, "PDF_NOT_AVAILABLE")
+        sandbox.api.rejected(
+            "GET", f"/invoices/{draft['id']}/pdf/{query}", 404, "PDF_NOT_AVAILABLE"
+        )
 
 
 # What stands on it
@@ -81,11 +90,25 @@ def test_a_token_opens_the_pdf_of_its_own_invoice_only(sandbox: Sandbox, anyone:
 def test_it_says_who_owes_whom_what(sandbox: Sandbox) -> None:
     """Merchant, customer, default address, lines, sums, days, payment link, footer."""
     address = ["Immeuble Concorde", "BP 2044 Libreville"]
-    sandbox.settings(merchant={"address": address, "tax_number": "GA-4711", "email": "shop@example.com"})
+    sandbox.settings(
+        merchant={"address": address, "tax_number": "GA-4711", "email": "shop@example.com"}
+    )
     customer = sandbox.customer(name="Jean-Claude Ondo")
     sandbox.api.post(f"/customers/{customer['id']}/addresses/", {**ADDRESS, "is_default": True})
-    line = {"product": None, "description": "Café moulu", "quantity": 12, "unit_amount": 1250, "amount": 15000}
-    sums = {"subtotal": 15000, "discount_amount": 1000, "tax_amount": 2520, "total": 16520, "amount_remaining": 16520}
+    line = {
+        "product": None,
+        "description": "Café moulu",
+        "quantity": 12,
+        "unit_amount": 1250,
+        "amount": 15000,
+    }
+    sums = {
+        "subtotal": 15000,
+        "discount_amount": 1000,
+        "tax_amount": 2520,
+        "total": 16520,
+        "amount_remaining": 16520,
+    }
     words = {"description": "Coffee for January", "footer": "Thank you"}
     invoice = an_invoice(sandbox, customer, currency="EUR", line_items=[line], **sums, **words)
     pdf = pdf_of(sandbox, invoice)
@@ -118,7 +141,12 @@ SETTLED = {"amount_paid": 5000, "amount_remaining": 0}
     ("status", "sums", "said", "payable"),
     [
         ("open", {}, ["OPEN", "5,000 XAF due January 31, 2026"], True),
-        ("paid", SETTLED, ["PAID", "5,000 XAF paid", "Amount paid −5,000 XAF Amount due 0 XAF"], False),
+        (
+            "paid",
+            SETTLED,
+            ["PAID", "5,000 XAF paid", "Amount paid −5,000 XAF Amount due 0 XAF"],
+            False,
+        ),
         ("void", {}, ["VOID", "Void: nothing to pay"], False),
         ("uncollectible", {}, ["UNCOLLECTIBLE", "5,000 XAF was due January 31, 2026"], True),
     ],
@@ -133,7 +161,9 @@ def test_it_is_stamped_with_its_status(
     assert (invoice["payment_url"] in pdfs.links(pdf)) == payable
 
 
-@pytest.mark.parametrize("metadata", [{"language": "fr"}, {"lang": "FR"}, {"language": "fr-CM"}, {"language": 7}, {}])
+@pytest.mark.parametrize(
+    "metadata", [{"language": "fr"}, {"lang": "FR"}, {"language": "fr-CM"}, {"language": 7}, {}]
+)
 def test_it_speaks_the_customers_language_else_english(sandbox: Sandbox, metadata: Any) -> None:
     text = pdfs.text(pdf_of(sandbox, an_invoice(sandbox, sandbox.customer(metadata=metadata))))
     due = "5 000 XAF à payer au plus tard le 31 janvier 2026"
@@ -156,10 +186,12 @@ LEFTWARD = ("محمد الأمين", "משה כהן")
 
 
 def test_it_writes_every_script(sandbox: Sandbox) -> None:
-    """Of those that run to the left all letters are there; in which order a reader hands them out is its affair."""
+    """Of right-to-left ones all letters are there; their order is the reader's affair."""
     line = {"product": None, "quantity": 1, "unit_amount": 1, "amount": 1}
     lines = [{**line, "description": name} for name in (*SCRIPTS, *LEFTWARD)]
-    text = pdfs.text(pdf_of(sandbox, an_invoice(sandbox, sandbox.customer(name=SCRIPTS[3]), line_items=lines)))
+    text = pdfs.text(
+        pdf_of(sandbox, an_invoice(sandbox, sandbox.customer(name=SCRIPTS[3]), line_items=lines))
+    )
     assert [name for name in SCRIPTS if name not in text] == []
     assert text.count(SCRIPTS[3]) == 2
     assert set("".join(LEFTWARD)) <= set(text)
@@ -180,7 +212,9 @@ def test_a_name_that_no_font_covers_is_not_alone(sandbox: Sandbox, has_email: bo
 
 def test_a_long_one_has_numbered_pages_and_headings(sandbox: Sandbox) -> None:
     line = {"product": None, "description": "Basket", "quantity": 1, "unit_amount": 1, "amount": 1}
-    invoice = an_invoice(sandbox, line_items=[{**line, "description": f"Basket {number}"} for number in range(100)])
+    invoice = an_invoice(
+        sandbox, line_items=[{**line, "description": f"Basket {number}"} for number in range(100)]
+    )
     pages = pdfs.pages(pdf_of(sandbox, invoice))
     assert len(pages) == 5
     for number, page in enumerate(pages, 1):
@@ -207,9 +241,17 @@ def test_the_same_invoice_gives_the_same_bytes(sandbox: Sandbox) -> None:
     amount=st.integers(-(10**12), 10**12),
 )
 @settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_no_text_breaks_it(sandbox: Sandbox, description: str, footer: str, quantity: int, amount: int) -> None:
+def test_no_text_breaks_it(
+    sandbox: Sandbox, description: str, footer: str, quantity: int, amount: int
+) -> None:
     """Whatever is written on it, it is a sound document with its sums on it."""
-    line = {"product": None, "description": description, "quantity": quantity, "unit_amount": 1, "amount": amount}
+    line = {
+        "product": None,
+        "description": description,
+        "quantity": quantity,
+        "unit_amount": 1,
+        "amount": amount,
+    }
     invoice = an_invoice(sandbox, description=description, footer=footer, line_items=[line])
     assert "Subtotal 5,000 XAF" in pdfs.text(pdf_of(sandbox, invoice))
 
@@ -224,10 +266,15 @@ CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
 def picture(width: int, height: int, colour: int, *extra: bytes) -> bytes:
     """Return a PNG whose rows use all five filters."""
     step = CHANNELS[colour]
-    rows = b"".join(bytes([y % 5]) + bytes((x * 7 + y) % 2 for x in range(width * step)) for y in range(height))
+    rows = b"".join(
+        bytes([y % 5]) + bytes((x * 7 + y) % 2 for x in range(width * step)) for y in range(height)
+    )
     head = struct.pack(">IIBBBBB", width, height, 8, colour, 0, 0, 0)
     parts = (b"IHDR" + head, *extra, b"IDAT" + zlib.compress(rows), b"IEND")
-    chunks = (struct.pack(">I", len(each) - 4) + each + struct.pack(">I", zlib.crc32(each)) for each in parts)
+    chunks = (
+        struct.pack(">I", len(each) - 4) + each + struct.pack(">I", zlib.crc32(each))
+        for each in parts
+    )
     return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
 
 
@@ -248,15 +295,19 @@ LOGOS = {
     "grey": uri(picture(40, 20, 0)),
     "rgb with a comment": uri(picture(40, 20, 2, b"tEXt" + bytes(7))),
     "palette": uri(picture(40, 20, 3, b"PLTE" + bytes(6))),
-    "palette with transparency": uri(picture(40, 20, 3, b"PLTE" + bytes(6), b"tRNS" + bytes([0, 255]))),
+    "palette with transparency": uri(
+        picture(40, 20, 3, b"PLTE" + bytes(6), b"tRNS" + bytes([0, 255]))
+    ),
     "jpeg": uri(JPEG, "jpeg"),
     "jpeg with a long comment": uri(JPEG[:2] + LONG_COMMENT + JPEG[2:], "jpeg"),
-    "tall jpeg": uri((JPEG[:2] + LONG_COMMENT + JPEG[2:]).replace(b"\x08\0\1\0\1\1", b"\x08\1\1\0\1\1"), "jpeg"),
+    "tall jpeg": uri(
+        (JPEG[:2] + LONG_COMMENT + JPEG[2:]).replace(b"\x08\0\1\0\1\1", b"\x08\1\1\0\1\1"), "jpeg"
+    ),
 }
 
 
 def logo_on_it(sandbox: Sandbox, logo: str) -> Any:
-    """Return the image on an invoice of a merchant with this logo, as a reader of its own decodes it."""
+    """Return the image on an invoice with this merchant's logo, by a reader of its own."""
     sandbox.settings(merchant={"logo": logo})
     [page] = pdfs.read(pdf_of(sandbox, an_invoice(sandbox))).pages
     [image] = page["/Resources"]["/XObject"].values()
@@ -289,13 +340,15 @@ def test_a_logo_that_cannot_be_shown_is_rejected(sandbox: Sandbox) -> None:
         (uri(picture(600, 600, 0)), "logo"),
         ("data:,", "logo"),
     ):
-        answer = sandbox.control.request("PATCH", "/app", json={"settings": {"merchant": {"logo": logo}}})
+        answer = sandbox.control.request(
+            "PATCH", "/app", json={"settings": {"merchant": {"logo": logo}}}
+        )
         assert (answer.status_code, said in answer.json()["message"]) == (422, True), logo[:60]
 
 
 @pytest.mark.parametrize(("lines", "status"), [(1, "open"), (60, "void")])
 def test_it_is_tagged(sandbox: Sandbox, lines: int, status: str) -> None:
-    """PDF/UA: every text is in the structure or decoration, tables have heading cells, links are elements."""
+    """PDF/UA: text is structure or decoration, tables have heading cells, links are elements."""
     line = {"product": None, "description": "Basket", "quantity": 1, "unit_amount": 1, "amount": 1}
     pdf = pdf_of(sandbox, an_invoice(sandbox, line_items=[line] * lines, status=status))
     tagged = pdfs.Tagged(pdf)

@@ -1,4 +1,4 @@
-"""The ledger: each unit of work adds up, and one that does not is undone, or noted where the server is not strict."""
+"""The ledger: units of work add up; others are undone, or noted where the server is not strict."""
 
 from __future__ import annotations
 
@@ -19,7 +19,15 @@ from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.transactions import Transaction
 from emulator.resources.registry import OPERATIONS
 
-CARD = {"method": {"type": "bank_card", "number": "4242424242424242", "exp_month": 12, "exp_year": 2030, "cvc": "123"}}
+CARD = {
+    "method": {
+        "type": "bank_card",
+        "number": "4242424242424242",
+        "exp_month": 12,
+        "exp_year": 2030,
+        "cvc": "123",
+    }
+}
 LINE = {"description": "Basket", "quantity": 1, "unit_amount": 5000}
 
 
@@ -39,7 +47,13 @@ def invoice(harness: RulesHarness) -> Invoice:
 
 def session(harness: RulesHarness) -> CheckoutSession:
     """Return an open session of 5000 XAF."""
-    body = {"mode": "payment", "currency": "XAF", "expires_in": 3600, "metadata": {}, "line_items": [LINE]}
+    body = {
+        "mode": "payment",
+        "currency": "XAF",
+        "expires_in": 3600,
+        "metadata": {},
+        "line_items": [LINE],
+    }
     made: CheckoutSession = harness.do("createCheckoutSession", **body)
     return made
 
@@ -79,7 +93,7 @@ def test_an_invoice_paid_manually_has_an_account_of_its_own(harness: RulesHarnes
 
 
 def undone(harness: RulesHarness, said: str, *changes: tuple[Any, dict[str, Any]]) -> None:
-    """Raise unless what a mistaken rule changes of records is undone, with this account and amount named."""
+    """Raise unless a wrong rule's changes are undone, with this account and amount named."""
     harness.world.strict, everything = True, harness.everything()
 
     def change(world: World) -> None:
@@ -102,18 +116,31 @@ def test_a_wrong_amount_in_one_record_is_undone(harness: RulesHarness) -> None:
     ]
     for kind, field, added, account in wrong:
         (record,) = harness.world.table(kind)
-        undone(harness, rf"{account} of \w+ by -?{added}", (record, {field: getattr(record, field) + added}))
+        undone(
+            harness,
+            rf"{account} of \w+ by -?{added}",
+            (record, {field: getattr(record, field) + added}),
+        )
 
 
 def test_nothing_is_paid_complete_or_refunded_without_its_money(harness: RulesHarness) -> None:
     unpaid, unfinished = invoice(harness), session(harness)
-    undone(harness, f"payments of {unpaid.id} by -5000", (unpaid, {"status": "paid", "amount_paid": 5000}))
+    undone(
+        harness,
+        f"payments of {unpaid.id} by -5000",
+        (unpaid, {"status": "paid", "amount_paid": 5000}),
+    )
     undone(harness, f"payments of {unfinished.id} by -5000", (unfinished, {"status": "complete"}))
     harness.world.strict = False
     deposit = paid(harness)
     customer = harness.world.require(Customer, deposit.customer)
     spent = {"total_spent": customer.total_spent - 10}
-    undone(harness, f"refunds of {deposit.id} by -10", (deposit, {"amount_refunded": 10}), (customer, spent))
+    undone(
+        harness,
+        f"refunds of {deposit.id} by -10",
+        (deposit, {"amount_refunded": 10}),
+        (customer, spent),
+    )
 
 
 def test_a_world_that_is_not_strict_notes_the_failure_and_goes_on(harness: RulesHarness) -> None:

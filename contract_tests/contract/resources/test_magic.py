@@ -1,6 +1,7 @@
-"""Magic values: each line of the fixture does what it says, at once, on the clock and when the money goes back (B-54).
+"""Magic values: each line of the fixture works at once, on the clock, and for refunds (B-54).
 
-What is expected of a line is computed here from its fields, so a new line is tested as soon as it is written.
+What is expected of a line is computed here from its fields, so a new line is tested as soon as it
+is written.
 """
 
 from __future__ import annotations
@@ -17,7 +18,11 @@ from emulator.engine.reference_data import ReferenceData
 from emulator.resources.customers.payment_details import MagicValue
 
 MAGIC = ReferenceData().magic
-LINES = [pytest.param(type, line, id=f"{type}-{line.name}") for type, lines in MAGIC.items() for line in lines]
+LINES = [
+    pytest.param(type, line, id=f"{type}-{line.name}")
+    for type, lines in MAGIC.items()
+    for line in lines
+]
 PAID_LINES = [param for param in LINES if param.values[1].code is None]
 FIELD = {"mobile_money": "phone", "bank_card": "number", "bank_transfer": "iban", "paypal": "email"}
 
@@ -56,7 +61,10 @@ def test_the_fixture_says_what_was_decided() -> None:
         assert len({line.name for line in lines}) == len(lines), "the name of each is its own"
 
 
-UNCONFIRMED_AFTER, UNCONFIRMED = timedelta(minutes=15), "The buyer did not confirm the payment in time."
+UNCONFIRMED_AFTER, UNCONFIRMED = (
+    timedelta(minutes=15),
+    "The buyer did not confirm the payment in time.",
+)
 """When a card check that nobody passes fails, and what is said then."""
 
 
@@ -78,16 +86,22 @@ def moments(type: str, line: MagicValue) -> Iterator[Moment]:
         yield Moment(UNCONFIRMED_AFTER, ("payment_intent.failed",), "canceled", None)
         return
     if line.after:
-        yield Moment(now, (), "requires_action" if type == "mobile_money" else "processing", pending)
+        yield Moment(
+            now, (), "requires_action" if type == "mobile_money" else "processing", pending
+        )
     if line.code:
-        yield Moment(line.after, ("payment_intent.failed",), "canceled", "failed" if pending else None)
+        yield Moment(
+            line.after, ("payment_intent.failed",), "canceled", "failed" if pending else None
+        )
         return
     settled = line.after + line.settles
     if line.settles:
         yield Moment(line.after, ("payment_intent.succeeded",), "succeeded", "approved")
         yield Moment(settled, ("transaction.succeeded",), "succeeded", "completed")
     else:
-        yield Moment(settled, ("payment_intent.succeeded", "transaction.succeeded"), "succeeded", "completed")
+        yield Moment(
+            settled, ("payment_intent.succeeded", "transaction.succeeded"), "succeeded", "completed"
+        )
     if line.disputed:
         yield Moment(settled + line.disputed, (), "succeeded", "disputed")
 
@@ -105,13 +119,17 @@ def method_of(sandbox: Sandbox, type: str, line: MagicValue, **fields: Any) -> A
 def standing(sandbox: Sandbox, intent: Any) -> tuple[str, str | None]:
     """Return how the payment and its transaction stand."""
     now = sandbox.shown(intent)
-    transaction = now["transaction"] and sandbox.api.get(f"/transactions/{now['transaction']}/")["status"]
+    transaction = (
+        now["transaction"] and sandbox.api.get(f"/transactions/{now['transaction']}/")["status"]
+    )
     return now["status"], transaction
 
 
 @pytest.mark.parametrize(("type", "line"), LINES)
-def test_a_magic_value_does_what_it_says_when_it_says(sandbox: Sandbox, type: str, line: MagicValue) -> None:
-    """State, code, events and the instant of each; a millisecond before it nothing has changed yet."""
+def test_a_magic_value_does_what_it_says_when_it_says(
+    sandbox: Sandbox, type: str, line: MagicValue
+) -> None:
+    """State, code, events, and their instants; a millisecond earlier nothing has changed."""
     intent = sandbox.intent(method_of(sandbox, type, line))
     first, *rest = moments(type, line)
     with sandbox.expect(*first.events):
@@ -127,7 +145,9 @@ def test_a_magic_value_does_what_it_says_when_it_says(sandbox: Sandbox, type: st
             assert standing(sandbox, intent) == (moment.intent, moment.transaction)
         before = moment
     happened = [(event["type"], event["created_at"]) for event in sandbox.events()[1:]]
-    assert happened == [(event, later(moment.after)) for moment in moments(type, line) for event in moment.events]
+    assert happened == [
+        (event, later(moment.after)) for moment in moments(type, line) for event in moment.events
+    ]
     error = sandbox.shown(intent)["last_error"]
     message = UNCONFIRMED if line.step else line.code and ERRORS[line.code].message
     code = "PAYMENT_METHOD_NOT_SUPPORTED" if line.step else line.code
@@ -138,7 +158,7 @@ def test_a_magic_value_does_what_it_says_when_it_says(sandbox: Sandbox, type: st
 
 
 def refund_due(type: str, line: MagicValue, made: timedelta) -> timedelta:
-    """Return when a refund made so long after the start is answered, or expires unanswered (B-57)."""
+    """Return when a refund, this long after the start, has its answer, or expires (B-57)."""
     if line.refund == "unanswered":
         return made + timedelta(days=30)
     if type == "bank_card":
@@ -151,8 +171,10 @@ def refund_due(type: str, line: MagicValue, made: timedelta) -> timedelta:
 
 
 @pytest.mark.parametrize(("type", "line"), PAID_LINES)
-def test_the_refund_of_a_magic_value_ends_as_it_says(sandbox: Sandbox, type: str, line: MagicValue) -> None:
-    """B-57: at the lower bound of the channel's delay; one that is never answered expires after 30 days."""
+def test_the_refund_of_a_magic_value_ends_as_it_says(
+    sandbox: Sandbox, type: str, line: MagicValue
+) -> None:
+    """B-57: at the lower bound of the channel's delay; without an answer it expires in 30 days."""
     intent = sandbox.pay(method_of(sandbox, type, line))
     if line.step:
         sandbox.control.post(f"/payment-intents/{intent['id']}/answer", {"result": "succeeded"})
@@ -164,7 +186,9 @@ def test_the_refund_of_a_magic_value_ends_as_it_says(sandbox: Sandbox, type: str
     with sandbox.expect():
         sandbox.advance_to(later(due - timedelta(milliseconds=1)))
         assert sandbox.status(refund) == "processing"
-    with sandbox.expect(*{"succeeded": ["refund.succeeded"], "failed": ["refund.failed"]}.get(line.refund, [])):
+    with sandbox.expect(
+        *{"succeeded": ["refund.succeeded"], "failed": ["refund.failed"]}.get(line.refund, [])
+    ):
         sandbox.advance_to(later(due))
     ended = sandbox.shown(refund)
     assert ended["status"] == {"unanswered": "expired"}.get(line.refund, line.refund)
@@ -180,4 +204,6 @@ def test_any_other_value_succeeds_at_once(sandbox: Sandbox) -> None:
         ("bank_card", "4242421000060002"),
         ("paypal", "failure@example.com"),
     ):
-        assert sandbox.pay(sandbox.method(type=type, **{FIELD[type]: value}))["status"] == "succeeded"
+        assert (
+            sandbox.pay(sandbox.method(type=type, **{FIELD[type]: value}))["status"] == "succeeded"
+        )

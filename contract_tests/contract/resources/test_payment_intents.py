@@ -1,4 +1,4 @@
-"""Payment intents: made, confirmed, answered, captured, canceled, and rejected everywhere else (B-50, B-51, B-55)."""
+"""Payment intents: made, confirmed, captured, canceled, else rejected (B-50, B-51, B-55)."""
 
 from __future__ import annotations
 
@@ -32,8 +32,15 @@ def test_it_waits_for_a_method_and_then_to_be_confirmed(sandbox: Sandbox) -> Non
     with sandbox.expect():
         intent = sandbox.intent(customer_email="awa@example.com")
         chosen = sandbox.intent(sandbox.method(customer), payment_method_types=[])
-    assert (intent["status"], chosen["status"]) == ("requires_payment_method", "requires_confirmation")
-    assert (intent["amount"], intent["amount_capturable"], intent["amount_received"]) == (5000, 0, 0)
+    assert (intent["status"], chosen["status"]) == (
+        "requires_payment_method",
+        "requires_confirmation",
+    )
+    assert (intent["amount"], intent["amount_capturable"], intent["amount_received"]) == (
+        5000,
+        0,
+        0,
+    )
     assert (intent["customer"], intent["customer_email"]) == (None, "awa@example.com")
     assert (intent["payment_method"], intent["payment_method_type"]) == (None, None)
     assert intent["payment_method_types"] == chosen["payment_method_types"] == EVERY_TYPE
@@ -42,13 +49,17 @@ def test_it_waits_for_a_method_and_then_to_be_confirmed(sandbox: Sandbox) -> Non
 
 
 def test_a_card_pays_at_once(sandbox: Sandbox) -> None:
-    """The intent reports first, then its transaction (B-44); the transaction carries what the intent said."""
+    """The intent reports first, then its transaction (B-44), which repeats the intent's content."""
     customer = sandbox.customer()
     method = sandbox.method(customer)
     with sandbox.expect(*PAID):
         intent = sandbox.pay(method, description="Order 7", metadata={"order": "7"})
     assert [event["type"] for event in sandbox.events()][-2:] == list(PAID)
-    assert (intent["status"], intent["amount_received"], intent["last_error"]) == ("succeeded", 5000, None)
+    assert (intent["status"], intent["amount_received"], intent["last_error"]) == (
+        "succeeded",
+        5000,
+        None,
+    )
     made = transaction(sandbox, intent)
     assert (made["payment_intent"], made["customer"]) == (intent["id"], customer["id"])
     assert (made["description"], made["metadata"]) == ("Order 7", {"order": "7"})
@@ -59,9 +70,16 @@ def test_confirm_may_bring_the_method_or_another(sandbox: Sandbox) -> None:
     """B-51; the intent is then its customer's."""
     customer = sandbox.customer()
     good = sandbox.method(customer)
-    for intent in (sandbox.intent(), sandbox.intent(sandbox.method(customer, number="4000 0000 0000 0002"))):
+    for intent in (
+        sandbox.intent(),
+        sandbox.intent(sandbox.method(customer, number="4000 0000 0000 0002")),
+    ):
         paid = sandbox.act(intent, "confirm", payment_method=good["id"])
-        assert (paid["status"], paid["payment_method"], paid["customer"]) == ("succeeded", good["id"], customer["id"])
+        assert (paid["status"], paid["payment_method"], paid["customer"]) == (
+            "succeeded",
+            good["id"],
+            customer["id"],
+        )
 
 
 def test_a_method_that_was_deleted_is_not_charged(sandbox: Sandbox) -> None:
@@ -85,9 +103,15 @@ def test_a_payment_under_way_goes_on_after_its_method_was_deleted(sandbox: Sandb
 def test_a_type_that_is_not_allowed_is_rejected_and_nothing_is_made(sandbox: Sandbox) -> None:
     """B-55: 422 ``PAYMENT_METHOD_NOT_SUPPORTED``."""
     method = sandbox.method()
-    fields = {"amount": 5000, "currency": "XAF", "payment_method_types": ["mobile_money", "mobile_money"]}
+    fields = {
+        "amount": 5000,
+        "currency": "XAF",
+        "payment_method_types": ["mobile_money", "mobile_money"],
+    }
     choice = {"payment_method": method["id"]}
-    sandbox.api.rejected("POST", "/payment-intents/", 422, "PAYMENT_METHOD_NOT_SUPPORTED", json=fields | choice)
+    sandbox.api.rejected(
+        "POST", "/payment-intents/", 422, "PAYMENT_METHOD_NOT_SUPPORTED", json=fields | choice
+    )
     assert sandbox.api.get("/payment-intents/")["data"] == []
     intent = sandbox.intent(**fields)
     assert intent["payment_method_types"] == ["mobile_money"]
@@ -113,7 +137,9 @@ def test_mobile_money_asks_the_buyer(sandbox: Sandbox) -> None:
         sandbox.advance("1s")
     assert (sandbox.status(intent), sandbox.shown(intent)["next_action"]) == ("succeeded", None)
     sent_on = {"type": "redirect", "url": "https://bank.example.com/check"}
-    sandbox.control.patch(f"/objects/{sandbox.intent()['id']}", {"status": "requires_action", "next_action": sent_on})
+    sandbox.control.patch(
+        f"/objects/{sandbox.intent()['id']}", {"status": "requires_action", "next_action": sent_on}
+    )
     assert sandbox.api.get("/payment-intents/")["data"][0]["next_action"] == sent_on
 
 
@@ -126,14 +152,25 @@ def authorised(sandbox: Sandbox, **fields: Any) -> Any:
 
 @pytest.mark.parametrize("amount", [1, 4999, 5000, None])
 def test_what_was_authorised_may_be_captured_in_part(sandbox: Sandbox, amount: int | None) -> None:
-    """B-50, B-51: ``requires_capture``, no event and no transaction before; the transaction is of what was taken."""
+    """B-50, B-51: ``requires_capture`` without event or transaction; then one of the taken part."""
     with sandbox.expect("customer.created"):
         intent = authorised(sandbox)
-    assert (intent["status"], intent["amount_capturable"], intent["amount_received"]) == ("requires_capture", 5000, 0)
+    assert (intent["status"], intent["amount_capturable"], intent["amount_received"]) == (
+        "requires_capture",
+        5000,
+        0,
+    )
     assert intent["transaction"] is None
     path = f"/payment-intents/{intent['id']}/capture/"
-    for wrong, code in ((5001, "CAPTURE_AMOUNT_EXCEEDS_ORIGINAL"), (0, "INVALID_FIELD"), (-1, "INVALID_FIELD")):
-        assert sandbox.api.rejected("POST", path, 422, code, json={"amount": wrong})["param"] == "amount"
+    for wrong, code in (
+        (5001, "CAPTURE_AMOUNT_EXCEEDS_ORIGINAL"),
+        (0, "INVALID_FIELD"),
+        (-1, "INVALID_FIELD"),
+    ):
+        assert (
+            sandbox.api.rejected("POST", path, 422, code, json={"amount": wrong})["param"]
+            == "amount"
+        )
     with sandbox.expect(*PAID):
         taken = sandbox.api.post(path, {} if amount is None else {"amount": amount})
     received = amount or 5000
@@ -170,9 +207,13 @@ ALLOWED = {
 
 
 @pytest.mark.parametrize("state", STATES)
-def test_each_action_in_each_state_works_or_is_rejected_with_its_code(sandbox: Sandbox, state: str) -> None:
-    """B-51: what may not be done changes nothing and emits nothing. No event reports the merchant's own cancel, and no
-    money comes later (B-50); the pending transaction of a transfer is canceled with it.
+def test_each_action_in_each_state_works_or_is_rejected_with_its_code(
+    sandbox: Sandbox, state: str
+) -> None:
+    """B-51: a forbidden action changes and emits nothing.
+
+    No event reports the merchant's own cancel, and no money comes later (B-50); the pending
+    transaction of a transfer is canceled with it.
     """
     for action, (states, code) in ALLOWED.items():
         intent = STATES[state](sandbox)
@@ -190,6 +231,13 @@ def test_each_action_in_each_state_works_or_is_rejected_with_its_code(sandbox: S
             with sandbox.expect():
                 canceled = client.post(path)
                 sandbox.advance("2d")
-            assert (canceled["status"], canceled["amount_capturable"], canceled["last_error"]) == ("canceled", 0, None)
+            assert (canceled["status"], canceled["amount_capturable"], canceled["last_error"]) == (
+                "canceled",
+                0,
+                None,
+            )
             assert canceled["canceled_at"] == "2026-01-01T00:00:00.000Z"
-            assert canceled["transaction"] is None or transaction(sandbox, canceled)["status"] == "canceled"
+            assert (
+                canceled["transaction"] is None
+                or transaction(sandbox, canceled)["status"] == "canceled"
+            )

@@ -23,7 +23,7 @@ def link_of(sandbox: Sandbox, *products: Any, **fields: Any) -> Any:
 
 
 def test_a_new_link_is_active_and_has_a_page(sandbox: Sandbox) -> None:
-    """PaymentLink fields; ``payment_link_type`` may be left out, and then follows the fields (B-59)."""
+    """PaymentLink fields; ``payment_link_type`` is optional, and follows the fields (B-59)."""
     with sandbox.expect():
         link = sandbox.link(payment_link_type=...)
     assert (link["status"], link["payment_link_type"]) == ("active", "custom")
@@ -35,16 +35,24 @@ def test_a_new_link_is_active_and_has_a_page(sandbox: Sandbox) -> None:
     assert link["payment_method_types"] == ["mobile_money", "bank_card", "bank_transfer", "paypal"]
     product = {"currency": "XAF", "products": [sandbox.product()["id"]]}
     assert sandbox.api.post("/payment-links/", product)["payment_link_type"] == "product"
-    assert sandbox.api.post("/payment-links/", {"currency": "XAF"})["payment_link_type"] == "donation"
+    assert (
+        sandbox.api.post("/payment-links/", {"currency": "XAF"})["payment_link_type"] == "donation"
+    )
     donation = sandbox.link(payment_link_type="donation", amount=1)
-    assert (donation["amount"], donation["name"]) == (None, None), "the amount is ignored but for custom"
+    assert (donation["amount"], donation["name"]) == (None, None), (
+        "the amount is ignored but for custom"
+    )
 
 
 def test_a_product_link_takes_the_first_products_name(sandbox: Sandbox) -> None:
     """ "Defaults to the first product's name for type product"; the stored name stays (B-59)."""
     hat, gift = sandbox.product(name="Hat"), sandbox.product(price_type="free", unit_amount=0)
     link = link_of(sandbox, hat, gift, hat)
-    assert (link["name"], link["products"], link["amount"]) == ("Hat", [hat["id"], gift["id"]], None)
+    assert (link["name"], link["products"], link["amount"]) == (
+        "Hat",
+        [hat["id"], gift["id"]],
+        None,
+    )
     sandbox.api.patch(f"/products/{hat['id']}/", {"name": "Cap"})
     assert sandbox.shown(link)["name"] == "Hat"
 
@@ -52,15 +60,23 @@ def test_a_product_link_takes_the_first_products_name(sandbox: Sandbox) -> None:
 def test_a_link_has_the_limits_of_its_validity(sandbox: Sandbox) -> None:
     """B-12, B-15, B-59."""
     assert sandbox.link(validity_type="one_time")["max_usage"] == 1
-    link = sandbox.link(validity_type="limited", max_usage=3, expires_at="2026-02-01T01:00:00+01:00")
+    link = sandbox.link(
+        validity_type="limited", max_usage=3, expires_at="2026-02-01T01:00:00+01:00"
+    )
     assert (link["max_usage"], link["expires_at"]) == (3, "2026-02-01T00:00:00.000Z")
     euro = [sandbox.product()["id"], sandbox.product(currency="EUR")["id"]]
     for fields, code, param in (
         ({"validity_type": "limited", "max_usage": None}, "MISSING_FIELD", "max_usage"),
         ({"validity_type": "limited", "expires_at": START}, "INVALID_FIELD", "expires_at"),
-        ({"payment_link_type": "product", "amount": ..., "products": euro}, "INVALID_FIELD", "products.1"),
+        (
+            {"payment_link_type": "product", "amount": ..., "products": euro},
+            "INVALID_FIELD",
+            "products.1",
+        ),
     ):
-        error = sandbox.api.rejected("POST", "/payment-links/", 422, code, json=sandbox.link_body(**fields))
+        error = sandbox.api.rejected(
+            "POST", "/payment-links/", 422, code, json=sandbox.link_body(**fields)
+        )
         assert error["param"] == param, fields
 
 
@@ -69,8 +85,12 @@ def test_a_link_has_the_limits_of_its_validity(sandbox: Sandbox) -> None:
 
 def test_a_redirect_url_replaces_the_whole_one(sandbox: Sandbox) -> None:
     """B-59."""
-    link = sandbox.link(redirect_url={"success": "https://a.example.com", "cancel": "https://b.example.com"})
-    changed = sandbox.api.patch(f"{path_of(link)}/", {"redirect_url": {"success": "https://c.example.com"}})
+    link = sandbox.link(
+        redirect_url={"success": "https://a.example.com", "cancel": "https://b.example.com"}
+    )
+    changed = sandbox.api.patch(
+        f"{path_of(link)}/", {"redirect_url": {"success": "https://c.example.com"}}
+    )
     assert changed["redirect_url"] == {"success": "https://c.example.com", "cancel": None}
 
 
@@ -86,12 +106,20 @@ def test_a_redirect_url_replaces_the_whole_one(sandbox: Sandbox) -> None:
 def test_a_limited_link_keeps_a_limit_that_its_uses_allow(
     sandbox: Sandbox, limits: Any, change: Any, param: str
 ) -> None:
-    """B-59; one limit may be replaced by the other, and ``max_usage`` may be as low as the uses so far."""
+    """B-59; either limit can replace the other; ``max_usage`` may be as low as the uses so far."""
     link = sandbox.link(validity_type="limited", collect_customer_info=False, **limits)
     for _ in range(2):
         sandbox.buy(link)
-    assert sandbox.api.rejected("PATCH", f"{path_of(link)}/", 422, "INVALID_FIELD", json=change)["param"] == param
-    for other in ({"expires_at": "2027-02-01", "max_usage": None}, {"expires_at": None, "max_usage": 2}):
+    assert (
+        sandbox.api.rejected("PATCH", f"{path_of(link)}/", 422, "INVALID_FIELD", json=change)[
+            "param"
+        ]
+        == param
+    )
+    for other in (
+        {"expires_at": "2027-02-01", "max_usage": None},
+        {"expires_at": None, "max_usage": 2},
+    ):
         assert sandbox.api.patch(f"{path_of(link)}/", other)["max_usage"] == other["max_usage"]
 
 
@@ -112,25 +140,37 @@ def test_an_archived_link_takes_no_payment_until_it_is_restored(sandbox: Sandbox
 
 
 def test_many_buyers_pay_one_link(sandbox: Sandbox) -> None:
-    """ "A link can be used many times by many customers"; its metadata and the product's are carried."""
+    """ "A link can be used many times by many customers", with its and the product's metadata."""
     product = sandbox.product(metadata={"kind": "basket"})
     link = link_of(sandbox, product, metadata={"campaign": "may"})
     with sandbox.expect("customer.created", *PAID):
         intent = sandbox.buy(link, customer=AWA)
     carried = sandbox.events()[-2]["data"]["metadata"]
     assert carried == {"product": {"kind": "basket"}, "payment_link": {"campaign": "may"}}
-    assert (intent["payment_link"], intent["amount"], intent["status"]) == (link["id"], 2000, "succeeded")
+    assert (intent["payment_link"], intent["amount"], intent["status"]) == (
+        link["id"],
+        2000,
+        "succeeded",
+    )
     assert (intent["customer_email"], intent["description"]) == (AWA["email"], "Basket")
     with sandbox.expect("customer.created", *PAID):
         other = sandbox.buy(link, CARD, customer={"name": "Ben", "email": "ben@example.com"})
     with sandbox.expect(*PAID):
-        assert sandbox.buy(link, customer=AWA)["customer"] == intent["customer"] != other["customer"]
+        assert (
+            sandbox.buy(link, customer=AWA)["customer"] == intent["customer"] != other["customer"]
+        )
     assert sandbox.shown(link)["usage_count"] == 3
 
 
-def test_the_buyer_names_product_and_quantity_only_where_there_is_a_choice(sandbox: Sandbox) -> None:
+def test_the_buyer_names_product_and_quantity_only_where_there_is_a_choice(
+    sandbox: Sandbox,
+) -> None:
     """B-59; a fixed amount is not the buyer's to choose."""
-    basket, hat, other = sandbox.product(), sandbox.product(name="Hat", unit_amount=700), sandbox.product()
+    basket, hat, other = (
+        sandbox.product(),
+        sandbox.product(name="Hat", unit_amount=700),
+        sandbox.product(),
+    )
     several, alone = link_of(sandbox, basket, hat), link_of(sandbox, basket)
     fixed, counted = sandbox.link(), sandbox.link(allow_quantity=True)
     for link, code, param, value in (
@@ -144,7 +184,10 @@ def test_the_buyer_names_product_and_quantity_only_where_there_is_a_choice(sandb
         (alone, "INVALID_FIELD", "amount", 5000),
     ):
         given = {} if value is None else {param: value}
-        assert sandbox.buy_rejected(link, code, customer=AWA, **given)["param"] == param, (code, value)
+        assert sandbox.buy_rejected(link, code, customer=AWA, **given)["param"] == param, (
+            code,
+            value,
+        )
     for link, fields, amount in (
         (several, {"product": hat["id"]}, 700),
         (alone, {"product": basket["id"]}, 2000),
@@ -155,14 +198,21 @@ def test_the_buyer_names_product_and_quantity_only_where_there_is_a_choice(sandb
 
 
 @pytest.mark.parametrize("free", [True, False])
-def test_the_buyer_enters_the_amount_of_a_donation_or_a_free_price(sandbox: Sandbox, free: bool) -> None:
+def test_the_buyer_enters_the_amount_of_a_donation_or_a_free_price(
+    sandbox: Sandbox, free: bool
+) -> None:
     if free:
         link = link_of(sandbox, sandbox.product(price_type="free"))
     else:
         link = sandbox.link(payment_link_type="donation", amount=...)
     assert sandbox.buy_rejected(link, "MISSING_FIELD", customer=AWA)["param"] == "amount"
-    assert sandbox.buy_rejected(link, "AMOUNT_TOO_SMALL", customer=AWA, amount=99)["param"] == "amount"
-    assert sandbox.buy_rejected(link, "AMOUNT_TOO_LARGE", customer=AWA, amount=100_000_000)["param"] == "amount"
+    assert (
+        sandbox.buy_rejected(link, "AMOUNT_TOO_SMALL", customer=AWA, amount=99)["param"] == "amount"
+    )
+    assert (
+        sandbox.buy_rejected(link, "AMOUNT_TOO_LARGE", customer=AWA, amount=100_000_000)["param"]
+        == "amount"
+    )
     assert sandbox.buy(link, amount=100, customer=AWA)["amount"] == 100
     assert sandbox.shown(link)["usage_count"] == 1
 
@@ -195,7 +245,7 @@ def test_explain_says_which_link_a_failed_payment_used_up(sandbox: Sandbox) -> N
 
 
 def test_a_use_counts_when_a_payment_starts_even_if_it_fails(sandbox: Sandbox) -> None:
-    """PaymentLink states; exhausted links stay ``active`` (B-59). What is rejected is no use (B-55)."""
+    """PaymentLink states; exhausted links stay ``active`` (B-59). A rejection is no use (B-55)."""
     link = sandbox.link(validity_type="limited", max_usage=2, payment_method_types=["mobile_money"])
     sandbox.buy_rejected(link, "PAYMENT_METHOD_NOT_SUPPORTED", customer=AWA)
     with sandbox.expect("customer.created", "payment_intent.failed"):
@@ -220,7 +270,7 @@ def test_a_limited_link_takes_payments_until_its_end(sandbox: Sandbox) -> None:
 
 
 def test_a_deleted_link_leaves_its_payments(sandbox: Sandbox) -> None:
-    """ "Payment link metadata in `payment_intent.succeeded` events tied to the link", all the same."""
+    """ "Payment link metadata in `payment_intent.succeeded` events tied to the link", even so."""
     link = sandbox.link(metadata={"campaign": "may"})
     intent = sandbox.buy(link, SLOW, customer=AWA)
     sandbox.api.delete(f"{path_of(link)}/")

@@ -25,15 +25,29 @@ IBAN = "FR14 2004 1010 0505 0001 3M02 606"
     [
         ("bank_card", CARD, {"brand": "visa", "last4": "4242", "exp_month": 12, "exp_year": 2030}),
         ("bank_transfer", {"iban": IBAN}, {"bank": "20041", "last4": "2606"}),
-        ("bank_transfer", {"iban": " gb29\u00a0nwbk-6016.1331 9268\u201319"}, {"bank": "NWBK", "last4": "6819"}),
-        ("bank_transfer", {"iban": "ＧＢ２９NWBK60161331926819"}, {"bank": "NWBK", "last4": "6819"}),
+        (
+            "bank_transfer",
+            {"iban": " gb29\u00a0nwbk-6016.1331 9268\u201319"},
+            {"bank": "NWBK", "last4": "6819"},
+        ),
+        (
+            "bank_transfer",
+            {"iban": "ＧＢ２９NWBK60161331926819"},
+            {"bank": "NWBK", "last4": "6819"},
+        ),
         ("bank_transfer", {"iban": "GA2140021010032001890020126"}, {"bank": None, "last4": "0126"}),
         ("paypal", {"email": "awa@example.com"}, {"email": "awa@example.com"}),
-        ("mobile_money", {"phone": "+24177123456"}, {"operator": "Airtel", "phone": "+24177123456", "country": "GA"}),
+        (
+            "mobile_money",
+            {"phone": "+24177123456"},
+            {"operator": "Airtel", "phone": "+24177123456", "country": "GA"},
+        ),
     ],
     ids=str,
 )
-def test_each_type_has_its_own_details(sandbox: Sandbox, type: str, fields: Any, details: Any) -> None:
+def test_each_type_has_its_own_details(
+    sandbox: Sandbox, type: str, fields: Any, details: Any
+) -> None:
     """B-52."""
     method = sandbox.method(None, type, **fields)
     assert (method["type"], method["status"], method["details"]) == (type, "active", details)
@@ -82,11 +96,26 @@ def test_a_card_expires_when_its_month_is_over(sandbox: Sandbox) -> None:
     waiting = sandbox.intent(method)
     sandbox.advance_to("2026-03-01")
     assert sandbox.status(method) == "expired"
-    card = {"customer": method["customer"], "type": "bank_card", **CARD, "exp_month": 2, "exp_year": 2026}
-    renewing = {"customer": method["customer"], "unit_amount": 500, "interval": "month", "payment_method": method["id"]}
+    card = {
+        "customer": method["customer"],
+        "type": "bank_card",
+        **CARD,
+        "exp_month": 2,
+        "exp_year": 2026,
+    }
+    renewing = {
+        "customer": method["customer"],
+        "unit_amount": 500,
+        "interval": "month",
+        "payment_method": method["id"],
+    }
     for path, body, param in (
         (f"/payment-intents/{waiting['id']}/confirm/", {}, "payment_method"),
-        ("/payment-intents/", {"amount": 5, "currency": "EUR", "payment_method": method["id"]}, "payment_method"),
+        (
+            "/payment-intents/",
+            {"amount": 5, "currency": "EUR", "payment_method": method["id"]},
+            "payment_method",
+        ),
         ("/subscriptions/", renewing, "payment_method"),
         ("/payment-methods/", card, "exp_month"),
     ):
@@ -97,9 +126,7 @@ def test_a_card_expires_when_its_month_is_over(sandbox: Sandbox) -> None:
 
 
 def test_a_customer_has_one_default_at_most(sandbox: Sandbox) -> None:
-    """B-52: the first method unless it is said not to be; no other is promoted when it goes. A phone that comes later
-    takes nothing from it (B-31).
-    """
+    """B-52: the first method unless refused; none follows it when it goes, nor a phone (B-31)."""
     customer = sandbox.customer()
     given: tuple[dict[str, Any], ...] = ({"is_default": False}, {}, {}, {"is_default": True})
     made = [sandbox.method(customer, **fields) for fields in given]
@@ -112,7 +139,11 @@ def test_a_customer_has_one_default_at_most(sandbox: Sandbox) -> None:
     assert default() == [3]
     path = f"/payment-methods/{made[0]['id']}/"
     chosen = sandbox.api.post(f"{path}set-default/")
-    assert (chosen["is_default"], sandbox.api.post(f"{path}set-default/"), default()) == (True, chosen, [0])
+    assert (chosen["is_default"], sandbox.api.post(f"{path}set-default/"), default()) == (
+        True,
+        chosen,
+        [0],
+    )
     sandbox.api.patch(f"/customers/{customer['id']}/", {"phone": "+24177000000"})
     assert default() == [0]
     assert sandbox.control.get("/clock")["pending"] == 4, "the expiry of each card"
@@ -136,7 +167,7 @@ BAD = ["4242 4242 4242 4241", "FR14 2004 1010 0505 0001 3M02 607"]
 def test_no_full_number_is_stored_sent_or_logged(
     sandbox: Sandbox, server: RunningServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """B-52: neither in a record, an event, a remembered answer or a job, nor in an answer, nor in the log."""
+    """B-52: in no record, event, remembered response or job, no response, and not in the log."""
     sent = []
     with caplog.at_level(logging.DEBUG):
         customer = sandbox.customer()
@@ -146,13 +177,24 @@ def test_no_full_number_is_stored_sent_or_logged(
             method = sandbox.api.request("POST", "/payment-methods/", json=body, headers=headers)
             sent += [method.text, str(sandbox.pay(method.json()))]
         sent.append(str(sandbox.pay(sandbox.method(customer, "bank_transfer", iban=IBAN))))
-        wrong = [{"type": "bank_card", **CARD, "number": BAD[0]}, {"type": "bank_transfer", "iban": BAD[1]}]
-        for fields in [*wrong, {"type": "paypal", **CARD}, {"type": "bank_card", **CARD, "exp_year": BAD[0]}]:
-            answer = sandbox.api.request("POST", "/payment-methods/", json={"customer": customer["id"], **fields})
+        wrong = [
+            {"type": "bank_card", **CARD, "number": BAD[0]},
+            {"type": "bank_transfer", "iban": BAD[1]},
+        ]
+        for fields in [
+            *wrong,
+            {"type": "paypal", **CARD},
+            {"type": "bank_card", **CARD, "exp_year": BAD[0]},
+        ]:
+            answer = sandbox.api.request(
+                "POST", "/payment-methods/", json={"customer": customer["id"], **fields}
+            )
             assert answer.status_code == 422
             sent.append(answer.text)
         sandbox.advance("2d")
-    world = server.server.sandbox.engine.runtimes[Key(sandbox.key.removeprefix("sk_test_"), livemode=False)].world
+    world = server.server.sandbox.engine.runtimes[
+        Key(sandbox.key.removeprefix("sk_test_"), livemode=False)
+    ].world
     kept = [msgspec.json.encode(record).decode() for table in world.tables() for record in table]
     assert any('"last4":"4242"' in record for record in kept), "the grep looks where the cards are"
     assert any("three_step" in record for record in kept), "hidden fields included"
@@ -177,11 +219,13 @@ COUNTRIES = [country for a in ALPHABET[:26] for b in ALPHABET[:26] if registered
 
 
 def account(structure: str, character: str) -> str:
-    """Return a number of this structure, made of one character where letters and digits may stand."""
+    """Return a number of this structure, with one character for all letters and digits."""
     kinds = {"n": "7", "a": "Q", "c": character}
     made, length = "", ""
     for each in structure.replace("!", ""):
-        length, made = (length + each, made) if each.isdigit() else ("", made + kinds[each] * int(length))
+        length, made = (
+            (length + each, made) if each.isdigit() else ("", made + kinds[each] * int(length))
+        )
     return made
 
 
@@ -211,7 +255,9 @@ def test_each_country_has_the_registered_format() -> None:
             number = country + theirs.calc_check_digits(f"{country}00{bban}") + bban
             assert payment_details.is_iban(number)
             assert payment_details.bank(number) == bban[: int(structure.split("!")[0])]
-            assert not payment_details.is_iban(country + theirs.calc_check_digits(f"{country}00{bban}4") + bban + "4")
+            assert not payment_details.is_iban(
+                country + theirs.calc_check_digits(f"{country}00{bban}4") + bban + "4"
+            )
 
 
 @given(st.text("0123456789", min_size=1, max_size=30))

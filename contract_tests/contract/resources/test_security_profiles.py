@@ -1,4 +1,4 @@
-"""Security profiles: the seven enforcement rules of the specification, and what B-51, B-55, B-70 and B-71 add to them."""
+"""Security profiles: the specification's seven enforcement rules, and B-51, B-55, B-70, B-71."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ PHONE = {"type": "mobile_money", "phone": "+24177001234"}
 
 def profile(sandbox: Sandbox, by: str = "127.0.0.1", **limits: Any) -> Any:
     """Return a profile, made by someone at that address."""
-    return sandbox.api.post("/security-profiles/", {"name": "Strict", **limits}, **{"X-Forwarded-For": by})
+    return sandbox.api.post(
+        "/security-profiles/", {"name": "Strict", **limits}, **{"X-Forwarded-For": by}
+    )
 
 
 def status(sandbox: Sandbox, forwarded: str | None = None, origin: str | None = None) -> int:
@@ -28,7 +30,9 @@ def status(sandbox: Sandbox, forwarded: str | None = None, origin: str | None = 
 
 def rejected(sandbox: Sandbox, method: str, path: str, rule: str, **options: Any) -> None:
     """Rejected with 403, the message naming the rule (B-70)."""
-    assert rule in sandbox.api.rejected(method, path, 403, "PERMISSION_DENIED", **options)["message"]
+    assert (
+        rule in sandbox.api.rejected(method, path, 403, "PERMISSION_DENIED", **options)["message"]
+    )
 
 
 # -- rule 1: addresses
@@ -43,24 +47,39 @@ def rejected(sandbox: Sandbox, method: str, path: str, rule: str, **options: Any
         ([], ("8.8.8.8",), ()),
     ],
 )
-def test_only_listed_addresses_get_in(sandbox: Sandbox, allowed: list[str], inside: Any, outside: Any) -> None:
-    """Rule 1: a request from an unlisted IP is rejected with 403; an empty list lets everyone in."""
+def test_only_listed_addresses_get_in(
+    sandbox: Sandbox, allowed: list[str], inside: Any, outside: Any
+) -> None:
+    """Rule 1: an unlisted IP gets 403; an empty list lets everyone in."""
     profile(sandbox, allowed_ips=allowed)
-    assert [status(sandbox, each) for each in (*inside, *outside)] == [200] * len(inside) + [403] * len(outside)
+    assert [status(sandbox, each) for each in (*inside, *outside)] == [200] * len(inside) + [
+        403
+    ] * len(outside)
 
 
 def test_reads_and_writes_are_rejected_alike(sandbox: Sandbox) -> None:
-    """Rule 6: all the App's API requests, after route and key and before forced answer and body (B-05); of this side only."""
+    """Rule 6: all API requests of this side, after route and key, before code and body (B-05)."""
     path = f"/security-profiles/{profile(sandbox, allowed_ips=[SHOP])['id']}/"
-    for method, at in (("GET", "/customers/"), ("POST", "/customers/"), ("PATCH", path), ("DELETE", path)):
+    for method, at in (
+        ("GET", "/customers/"),
+        ("POST", "/customers/"),
+        ("PATCH", path),
+        ("DELETE", path),
+    ):
         rejected(sandbox, method, at, "allowed_ips")
     rejected(sandbox, "POST", "/reset", "allowed_ips")
     rejected(sandbox, "POST", "/customers/", "allowed_ips", content=b"{")
-    rejected(sandbox, "GET", "/customers/", "allowed_ips", headers={"Emulator-Answer": "DATABASE_ERROR"})
+    rejected(
+        sandbox, "GET", "/customers/", "allowed_ips", headers={"Emulator-Answer": "DATABASE_ERROR"}
+    )
     sandbox.api.rejected("GET", "/nothing/", 404, "NOT_FOUND")
-    sandbox.api.rejected("GET", "/customers/", 401, "INVALID_TOKEN", headers={"Authorization": "Bearer nobody"})
+    sandbox.api.rejected(
+        "GET", "/customers/", 401, "INVALID_TOKEN", headers={"Authorization": "Bearer nobody"}
+    )
     for key in (f"{sandbox.key}x", sandbox.key.replace("test", "prod", 1)):
-        answer = sandbox.api.request("GET", "/customers/", headers={"Authorization": f"Bearer {key}"})
+        answer = sandbox.api.request(
+            "GET", "/customers/", headers={"Authorization": f"Bearer {key}"}
+        )
         assert answer.status_code == 200
 
 
@@ -87,9 +106,13 @@ def test_the_last_hop_that_is_no_proxy_counts(sandbox: Sandbox, forwarded: str, 
 
 
 def test_only_a_trusted_proxy_can_speak_for_others(sandbox: Sandbox) -> None:
-    """B-70: with none the socket's own address counts, whatever the header says. Several headers make one row."""
+    """B-70: without one the socket's address counts, not the header. Several headers make a row."""
     profile(sandbox, by=SHOP, allowed_ips=[SHOP])
-    hops = [("X-Forwarded-For", "192.0.2.1"), ("X-Forwarded-For", SHOP), ("X-Forwarded-For", "127.0.0.5")]
+    hops = [
+        ("X-Forwarded-For", "192.0.2.1"),
+        ("X-Forwarded-For", SHOP),
+        ("X-Forwarded-For", "127.0.0.5"),
+    ]
     assert sandbox.api.http.get("/customers/", headers=hops).status_code == 200
     assert status(sandbox, f"{SHOP}, 10.0.0.1") == 403
     sandbox.settings(trusted_proxies=["127.0.0.1", "10.0.0.0/8"])
@@ -112,7 +135,7 @@ UNLISTED = (
 
 
 def test_only_pages_of_listed_domains_get_in(sandbox: Sandbox) -> None:
-    """Rule 2, B-71: an Origin's port is not compared; subdomains are listed explicitly; servers send no Origin."""
+    """Rule 2, B-71: an Origin's port is ignored; subdomains are listed; servers send no Origin."""
     profile(sandbox, allowed_domains=["Shop.Example.com"])
     found = [status(sandbox, origin=origin) for origin in (*LISTED, *UNLISTED)]
     assert found == [200] * len(LISTED) + [403] * len(UNLISTED)
@@ -124,40 +147,68 @@ def test_only_pages_of_listed_domains_get_in(sandbox: Sandbox) -> None:
 def test_nothing_is_paid_from_a_blocked_country(sandbox: Sandbox) -> None:
     """Rule 5; B-95: what creates, confirms or captures a payment, and nothing else."""
     profile(sandbox, blocked_countries=["KP", "US"])
-    for path in ("/payment-intents/", "/payment-intents/x/confirm/", "/payment-intents/x/capture/", "/subscriptions/"):
+    for path in (
+        "/payment-intents/",
+        "/payment-intents/x/confirm/",
+        "/payment-intents/x/capture/",
+        "/subscriptions/",
+    ):
         for address in ("192.0.2.1", "198.51.100.255"):
-            rejected(sandbox, "POST", path, "blocked_countries", json={}, headers={"X-Forwarded-For": address})
+            rejected(
+                sandbox,
+                "POST",
+                path,
+                "blocked_countries",
+                json={},
+                headers={"X-Forwarded-For": address},
+            )
         for address in ("203.0.113.1", "192.0.3.0", "8.8.8.8", "127.0.0.1"):
-            assert sandbox.api.http.post(path, json={}, headers={"X-Forwarded-For": address}).status_code != 403
+            assert (
+                sandbox.api.http.post(
+                    path, json={}, headers={"X-Forwarded-For": address}
+                ).status_code
+                != 403
+            )
     assert status(sandbox, "192.0.2.1") == 200
-    sandbox.api.post("/customers/", {"email": "awa@example.com", "name": "Awa"}, **{"X-Forwarded-For": "192.0.2.1"})
+    sandbox.api.post(
+        "/customers/",
+        {"email": "awa@example.com", "name": "Awa"},
+        **{"X-Forwarded-For": "192.0.2.1"},
+    )
 
 
 # -- rules 6 and 7: when they apply
 
 
 def test_a_profile_applies_from_the_next_request_to_its_last(sandbox: Sandbox) -> None:
-    """Rule 6: immediately on creation or update; after deletion no restriction. B-70: all apply, to all but the control API."""
+    """Rule 6: from creation or update to deletion. B-70: all apply, to all but the control API."""
     made = profile(sandbox, allowed_ips=[SHOP])
     path, there = f"/security-profiles/{made['id']}/", {"X-Forwarded-For": SHOP}
     assert [status(sandbox), status(sandbox, SHOP)] == [403, 200]
-    changed = sandbox.api.request("PATCH", path, json={"allowed_ips": ["198.51.100.1"]}, headers=there)
+    changed = sandbox.api.request(
+        "PATCH", path, json={"allowed_ips": ["198.51.100.1"]}, headers=there
+    )
     assert changed.status_code == 200
     assert [status(sandbox, SHOP), status(sandbox, "198.51.100.1")] == [403, 200]
     sandbox.control.patch(f"/objects/{made['id']}", {"allowed_ips": []})
     assert [status(sandbox), status(sandbox, SHOP)] == [200, 200]
     sandbox.api.patch(path, {"allowed_ips": ["127.0.0.1", "203.0.113.0/24"]})
-    profile(sandbox, allowed_ips=["127.0.0.1", "203.0.113.0/28"], allowed_domains=["shop.example.com"])
+    profile(
+        sandbox, allowed_ips=["127.0.0.1", "203.0.113.0/28"], allowed_domains=["shop.example.com"]
+    )
     origins = ("https://shop.example.com", "https://www.example.com")
     assert [status(sandbox, f"203.0.113.{last}", origins[0]) for last in (15, 16)] == [200, 403]
     assert [status(sandbox, "203.0.113.15", origin) for origin in origins] == [200, 403]
     for each in sandbox.api.get("/security-profiles/")["data"]:
         sandbox.api.delete(f"{path_of(each)}/")
-    assert [status(sandbox, "8.8.8.8"), status(sandbox, origin="https://evil.example")] == [200, 200]
+    assert [status(sandbox, "8.8.8.8"), status(sandbox, origin="https://evil.example")] == [
+        200,
+        200,
+    ]
 
 
 def test_on_the_starter_plan_nothing_is_filtered_or_made(sandbox: Sandbox) -> None:
-    """Rule 7; B-70: existing ones do not filter, and no page is allowed either. Every other plan has profiles."""
+    """Rule 7; B-70: existing ones do not filter or allow a page. Other plans have profiles."""
     for plan in ("growth", "business", "enterprise"):
         sandbox.settings(pricing_plan=plan)
         profile(sandbox)
@@ -167,7 +218,9 @@ def test_on_the_starter_plan_nothing_is_filtered_or_made(sandbox: Sandbox) -> No
     assert status(sandbox) == 200
     assert not granted(preflight(sandbox, "https://shop.example.com"))
     body = {"name": "Shop servers"}
-    error = sandbox.api.rejected("POST", "/security-profiles/", 403, "INSUFFICIENT_PERMISSIONS", json=body)
+    error = sandbox.api.rejected(
+        "POST", "/security-profiles/", 403, "INSUFFICIENT_PERMISSIONS", json=body
+    )
     assert error["message"] == "The Starter plan has no security profiles."
     sandbox.settings(pricing_plan="business")
     assert status(sandbox) == 403
@@ -187,7 +240,7 @@ def granted(response: Any) -> bool:
 
 
 def test_a_preflight_of_a_listed_page_is_granted(sandbox: Sandbox) -> None:
-    """Rule 2 (CORS). A browser's preflight carries no key: then it is enough that some App lists the domain."""
+    """Rule 2 (CORS). A browser's preflight has no key: one App that lists the domain is enough."""
     domain = f"{sandbox.key.rsplit('_', 1)[1]}.example.com"
     profile(sandbox, allowed_domains=[domain])
     origin, wanted = f"https://{domain}:8443", "authorization,content-type,idempotency-key"
@@ -197,12 +250,14 @@ def test_a_preflight_of_a_listed_page_is_granted(sandbox: Sandbox) -> None:
         assert answer.headers["access-control-allow-origin"] == origin
         assert answer.headers["access-control-allow-credentials"] == "true"
         assert answer.headers["access-control-allow-headers"] == wanted
-        assert {"POST", "PATCH", "DELETE"} <= set(answer.headers["access-control-allow-methods"].split(", "))
+        assert {"POST", "PATCH", "DELETE"} <= set(
+            answer.headers["access-control-allow-methods"].split(", ")
+        )
         assert answer.headers["vary"] == "Origin"
 
 
 def test_answers_to_a_listed_page_may_be_read(sandbox: Sandbox) -> None:
-    """Errors as well: a page must be able to show its user what is wrong. Those to another page may not."""
+    """Errors as well: a page must be able to show its user the cause. Other pages may not."""
     profile(sandbox, allowed_domains=["shop.example.com"])
     listed = {"Origin": "https://shop.example.com"}
     for path, expected in (("/customers/", 200), ("/customers/?page=0", 422), ("/nothing/", 404)):
@@ -219,7 +274,7 @@ def test_answers_to_a_listed_page_may_be_read(sandbox: Sandbox) -> None:
 
 @pytest.mark.parametrize("domain", ["shop.example.com", "office.example.com"])
 def test_a_page_that_another_profile_rejects_may_read_why(sandbox: Sandbox, domain: str) -> None:
-    """B-70, B-72: where two profiles leave no domain over every browser is rejected, and each is told by which."""
+    """B-70, B-72: two profiles without a common domain reject every browser, and say which did."""
     for each in ("shop.example.com", "office.example.com"):
         profile(sandbox, name=each, allowed_domains=[each])
     origin = f"https://{domain}"
@@ -228,11 +283,15 @@ def test_a_page_that_another_profile_rejects_may_read_why(sandbox: Sandbox, doma
     other = {"shop.example.com", "office.example.com"} - {domain}
     assert f"The security profile {other.pop()!r} (allowed_domains)" in answer.json()["message"]
     assert preflight(sandbox, origin).status_code == 204
-    assert not granted(sandbox.api.http.get("/customers/", headers={"Origin": "https://evil.example"}))
+    assert not granted(
+        sandbox.api.http.get("/customers/", headers={"Origin": "https://evil.example"})
+    )
 
 
 @pytest.mark.parametrize("limits", [None, {}, {"allowed_ips": ["127.0.0.1"]}])
-def test_without_listed_domains_no_page_may_read(sandbox: Sandbox, limits: dict[str, Any] | None) -> None:
+def test_without_listed_domains_no_page_may_read(
+    sandbox: Sandbox, limits: dict[str, Any] | None
+) -> None:
     """B-70: such an App answers browsers like anyone else and says nothing of CORS."""
     if limits is not None:
         profile(sandbox, **limits)
@@ -247,7 +306,7 @@ def test_without_listed_domains_no_page_may_read(sandbox: Sandbox, limits: dict[
 
 
 def test_the_cap_is_on_the_raw_amount_before_anything_is_made(sandbox: Sandbox) -> None:
-    """Rule 3: below, at and above the lowest ``max_amount`` (B-70); above it is 403 and there is no intent."""
+    """Rule 3: below, at, above the lowest ``max_amount`` (B-70); above it 403 and no intent."""
     for cap in (None, 5000, 6000):
         profile(sandbox, max_amount=cap)
     for amount in (4999, 5000):
@@ -259,11 +318,15 @@ def test_the_cap_is_on_the_raw_amount_before_anything_is_made(sandbox: Sandbox) 
 
 
 def test_a_cap_is_looked_at_when_a_payment_is_made(sandbox: Sandbox) -> None:
-    """B-70: a session, a link and a subscription above it are made; their payments are refused, or fail."""
+    """B-70: a session, a link and a subscription above it are made; their payments are refused, or
+    fail.
+    """
     profile(sandbox, max_amount=4999)
     for payable in (sandbox.session(), sandbox.link(collect_customer_info=False)):
         path = f"{path_of(payable)}/pay"
-        error = sandbox.control.rejected("POST", path, 403, "PERMISSION_DENIED", json={"method": CARD})
+        error = sandbox.control.rejected(
+            "POST", path, 403, "PERMISSION_DENIED", json={"method": CARD}
+        )
         assert "max_amount" in error["message"]
     subscription = sandbox.subscribe()
     assert subscription["status"] == "active"
@@ -273,7 +336,7 @@ def test_a_cap_is_looked_at_when_a_payment_is_made(sandbox: Sandbox) -> None:
 
 @pytest.mark.parametrize(("amount", "allowed"), [(10_000, True), (10_001, False)])
 def test_the_cap_is_before_taxes(sandbox: Sandbox, amount: int, allowed: bool) -> None:
-    """Rule 3: "before discounts or taxes", for an invoice, a checkout session and a renewal alike (B-51)."""
+    """Rule 3: "before discounts or taxes", for invoices, checkout sessions and renewals (B-51)."""
     sandbox.settings(tax_rate=18)
     profile(sandbox, max_amount=10_000)
     lines = [{"description": "Advice", "unit_amount": amount}]
@@ -284,7 +347,9 @@ def test_the_cap_is_before_taxes(sandbox: Sandbox, amount: int, allowed: bool) -
         answer = sandbox.control.request("POST", f"/{what}/{id}/pay", json={"method": PHONE})
         assert answer.status_code == (200 if allowed else 403)
     body = {"customer": customer["id"], "unit_amount": amount, "interval": "month"}
-    assert sandbox.status(sandbox.api.post("/subscriptions/", body)) == ("active" if allowed else "past_due")
+    assert sandbox.status(sandbox.api.post("/subscriptions/", body)) == (
+        "active" if allowed else "past_due"
+    )
 
 
 def test_a_cap_that_came_later_stops_the_confirmation(sandbox: Sandbox) -> None:
@@ -301,12 +366,14 @@ def test_a_cap_that_came_later_stops_the_confirmation(sandbox: Sandbox) -> None:
 
 
 def test_only_listed_methods_can_be_used(sandbox: Sandbox) -> None:
-    """Rule 4: 422 PAYMENT_METHOD_NOT_SUPPORTED, nothing made (B-55). Each profile has to list it (B-70)."""
+    """Rule 4: 422 PAYMENT_METHOD_NOT_SUPPORTED, nothing made (B-55). All have to list it (B-70)."""
     card, phone = sandbox.method(), sandbox.method(**PHONE)
     for types in ([], ["mobile_money", "bank_card"], ["mobile_money", "bank_transfer"]):
         profile(sandbox, allowed_payment_methods=types)
     body = {"amount": 5000, "currency": "XAF", "payment_method": card["id"]}
-    error = sandbox.api.rejected("POST", "/payment-intents/", 422, "PAYMENT_METHOD_NOT_SUPPORTED", json=body)
+    error = sandbox.api.rejected(
+        "POST", "/payment-intents/", 422, "PAYMENT_METHOD_NOT_SUPPORTED", json=body
+    )
     assert error["param"] == "payment_method"
     assert sandbox.pay(phone)["status"] == "succeeded"
 
@@ -321,21 +388,27 @@ MAKERS = {
 
 @pytest.mark.parametrize("path", MAKERS)
 def test_methods_are_stored_as_far_as_profiles_allow_them(sandbox: Sandbox, path: str) -> None:
-    """B-58: left out or empty all that they allow; of those given the ones that they allow; none left is a 422."""
+    """B-58: left out or empty: all allowed ones; given: the allowed of them; none left is 422."""
     profile(sandbox, allowed_payment_methods=["mobile_money", "bank_transfer", "bank_card"])
     profile(sandbox, name="Second", allowed_payment_methods=["bank_card", "mobile_money"])
     both = ["mobile_money", "bank_card"]
-    for given, stored in ((None, both), ([], both), (["bank_transfer", "bank_card"], ["bank_card"])):
+    for given, stored in (
+        (None, both),
+        ([], both),
+        (["bank_transfer", "bank_card"], ["bank_card"]),
+    ):
         body = MAKERS[path](sandbox, **({} if given is None else {"payment_method_types": given}))
         assert sandbox.api.post(f"/{path}/", body)["payment_method_types"] == stored
     body = MAKERS[path](sandbox, payment_method_types=["bank_transfer", "paypal"])
-    error = sandbox.api.rejected("POST", f"/{path}/", 422, "PAYMENT_METHOD_NOT_SUPPORTED", json=body)
+    error = sandbox.api.rejected(
+        "POST", f"/{path}/", 422, "PAYMENT_METHOD_NOT_SUPPORTED", json=body
+    )
     refused = "the security profile 'Second' (allowed_payment_methods) does not allow bank_transfer"
     assert error["errors"] == {"payment_method_types": [refused]}
 
 
 def test_a_links_methods_change_within_what_profiles_allow(sandbox: Sandbox) -> None:
-    """B-58; what is stored before a profile is created stays as it is, and its page offers what is allowed now."""
+    """B-58; methods stored before a profile stay, and the page offers those allowed now."""
     link = sandbox.link()
     profile(sandbox, allowed_payment_methods=["bank_card"])
     path = f"/payment-links/{link['id']}/"
@@ -343,7 +416,9 @@ def test_a_links_methods_change_within_what_profiles_allow(sandbox: Sandbox) -> 
     error = sandbox.api.rejected("PATCH", path, 422, "PAYMENT_METHOD_NOT_SUPPORTED", json=refused)
     assert (error["param"], sandbox.api.get(path)) == ("payment_method_types", link)
     for given in ([], ["bank_card", "paypal"]):
-        assert sandbox.api.patch(path, {"payment_method_types": given})["payment_method_types"] == ["bank_card"]
+        assert sandbox.api.patch(path, {"payment_method_types": given})["payment_method_types"] == [
+            "bank_card"
+        ]
 
 
 def test_a_buyer_is_held_to_them_as_well(sandbox: Sandbox) -> None:

@@ -1,4 +1,4 @@
-"""Every state of a subscription meets every action, every job and every event: handled, rejected or silenced."""
+"""Every subscription state with every action, job and event: handled, rejected or silenced."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from emulator.resources.billing import renewals
 Step = Callable[[RulesHarness, str], Any]
 
 
-def made(phone: str = "+24177000000", then: str = "", days: int = 0, **fields: Any) -> Callable[[RulesHarness], str]:
-    """Return what makes a subscription to which something is done, then or by the days that go by."""
+def made(
+    phone: str = "+24177000000", then: str = "", days: int = 0, **fields: Any
+) -> Callable[[RulesHarness], str]:
+    """Return a maker of subscriptions for an action, done then or by the days that go by."""
 
     def make(harness: RulesHarness) -> str:
         id = harness.subscribe(phone, **fields).id
@@ -31,7 +33,9 @@ STATES = {
     "trialing": made(trial_period_days=14),
     "active": made(),
     "past_due": made(FAILING_PHONE),
-    "behind": made(collection_method="send_invoice", days=31),  # past due because an invoice is overdue
+    "behind": made(
+        collection_method="send_invoice", days=31
+    ),  # past due because an invoice is overdue
     "unpaid": made(FAILING_PHONE, days=7),
     "paused": made(then="pauseSubscription"),
     "canceled": made(then="cancelSubscription"),
@@ -53,7 +57,11 @@ def other_plan(harness: RulesHarness, id: str) -> None:
 
 
 def other_method(harness: RulesHarness, id: str) -> None:
-    own = {"customer": harness.subscription(id).customer, "type": "mobile_money", "phone": "+24177000000"}
+    own = {
+        "customer": harness.subscription(id).customer,
+        "type": "mobile_money",
+        "phone": "+24177000000",
+    }
     method = harness.do("createPaymentMethod", **own, is_default=False)
     harness.do("updateSubscription", id, payment_method=method.id)
 
@@ -80,7 +88,11 @@ def latest_invoice(operation: str) -> Step:
     def step(harness: RulesHarness, id: str) -> None:
         subscription = harness.subscription(id)
         owes = subscription.status in ("past_due", "unpaid")
-        owed = [one for one in harness.invoices() if one.subscription == id and one.status != "paid"] if owes else []
+        owed = (
+            [one for one in harness.invoices() if one.subscription == id and one.status != "paid"]
+            if owes
+            else []
+        )
         invoice = owed[0] if owed else harness.open_invoice(subscription)
         harness.do(operation, invoice.id)
 
@@ -120,8 +132,9 @@ STEPS: dict[str, Step] = {
     "customer-goes": customer_goes,
 }
 
-# What becomes of it: a state, "=" when something is done and the state stays, "." when nothing at all happens, "!" when
-# it is rejected with INVALID_STATUS_TRANSITION, "!!" when with SUBSCRIPTION_ALREADY_CANCELED.
+# What becomes of it: a state, "=" when something is done and the state stays, "." when nothing at
+# all happens, "!" when it is rejected with INVALID_STATUS_TRANSITION, "!!" when with
+# SUBSCRIPTION_ALREADY_CANCELED.
 TABLE = """
                   trialing  active    past_due  behind    unpaid    paused    canceled  expired
 patch-metadata    =         =         =         =         =         =         =         =
@@ -149,7 +162,11 @@ customer-goes     canceled  canceled  canceled  canceled  canceled  canceled  = 
 """
 
 COLUMNS, *LINES = (line.split() for line in TABLE.strip().splitlines())
-CELLS = {(state, line[0]): outcome for line in LINES for state, outcome in zip(COLUMNS, line[1:], strict=True)}
+CELLS = {
+    (state, line[0]): outcome
+    for line in LINES
+    for state, outcome in zip(COLUMNS, line[1:], strict=True)
+}
 
 REJECTED = {"INVALID_STATUS_TRANSITION": "!", "SUBSCRIPTION_ALREADY_CANCELED": "!!"}
 
@@ -158,7 +175,12 @@ def test_the_table_is_complete() -> None:
     """Each state, each step, and each job about subscriptions that there is."""
     assert set(COLUMNS) == set(STATES)
     assert {line[0] for line in LINES} == set(STEPS)
-    walked = {"subscription.charge", "subscription.renew", "subscription.retry", "subscription.trial_notice"}
+    walked = {
+        "subscription.charge",
+        "subscription.renew",
+        "subscription.retry",
+        "subscription.trial_notice",
+    }
     assert set(renewals.JOBS) == walked | {"subscription.expire"}
 
 
@@ -172,16 +194,32 @@ def becomes(state: str, step: str) -> str:
     harness = RulesHarness()
     id = STATES[state](harness)
     harness.advance(hours=1)
-    before, everything, announced = harness.subscription(id), harness.everything(), cancellations(harness)
+    before, everything, announced = (
+        harness.subscription(id),
+        harness.everything(),
+        cancellations(harness),
+    )
     try:
         STEPS[step](harness, id)
     except ApiError as error:
-        return REJECTED.get(error.code, error.code) if harness.subscription(id) == before else "changed"
+        return (
+            REJECTED.get(error.code, error.code)
+            if harness.subscription(id) == before
+            else "changed"
+        )
     after = harness.subscription(id)
     ended = after.status == "canceled" != before.status
-    if cancellations(harness) != announced + ended or (ended and (after.failed_at, after.failures) != (None, 0)):
+    if cancellations(harness) != announced + ended or (
+        ended and (after.failed_at, after.failures) != (None, 0)
+    ):
         return "announced"
-    done = "." if harness.everything() == everything else after.status if after.status != before.status else "="
+    done = (
+        "."
+        if harness.everything() == everything
+        else after.status
+        if after.status != before.status
+        else "="
+    )
     harness.advance(days=400)
     return "failed jobs" if harness.failed_jobs() else done
 
@@ -197,17 +235,23 @@ def test_each_state_meets_each_step() -> None:
 MONTHLY = {"unit_amount": 5000, "interval": "month"}
 
 
-def test_a_plan_bears_its_own_terms_and_the_currency_is_the_bodys_or_the_apps_main_one(sandbox: Sandbox) -> None:
+def test_a_plan_bears_its_own_terms_and_the_currency_is_the_bodys_or_the_apps_main_one(
+    sandbox: Sandbox,
+) -> None:
     """B-40, B-23: in another than the main currency an amount starts at 1."""
-    made = sandbox.subscribe(plan=sandbox.plan()["id"], interval="month", interval_count=1, currency="XAF")
+    made = sandbox.subscribe(
+        plan=sandbox.plan()["id"], interval="month", interval_count=1, currency="XAF"
+    )
     assert (made["unit_amount"], made["interval"], made["interval_count"]) == (5000, "month", 1)
     assert sandbox.subscribe(**MONTHLY)["currency"] == "XAF"
     assert sandbox.subscribe(unit_amount=1, interval="month", currency="EUR")["currency"] == "EUR"
 
 
 def test_metadata_goes_with_the_events_and_it_is_canceled_once(sandbox: Sandbox) -> None:
-    """Create body: subscription metadata in created and canceled; plan metadata carried beside it. B-47: a second
-    cancellation has its own code, whichever way it is asked; an explicit false cancels at once.
+    """Create body: subscription metadata in created and canceled, plan metadata beside it.
+
+    B-47: a second cancellation has its own code, whichever way it is asked; an explicit false
+    cancels at once.
     """
     plan = sandbox.plan(metadata={"tier": "gold"})["id"]
     subscription = sandbox.subscribe(plan=plan, metadata={"seat": 7})
@@ -216,7 +260,9 @@ def test_metadata_goes_with_the_events_and_it_is_canceled_once(sandbox: Sandbox)
     for body in ({}, {"cancel_at_period_end": True}):
         path = f"/subscriptions/{subscription['id']}/cancel/"
         sandbox.api.rejected("POST", path, 422, "SUBSCRIPTION_ALREADY_CANCELED", json=body)
-    events = [event for event in sandbox.events() if event["data"]["object"]["object"] == "subscription"]
+    events = [
+        event for event in sandbox.events() if event["data"]["object"]["object"] == "subscription"
+    ]
     assert [event["type"] for event in events] == ["subscription.created", "subscription.canceled"]
     for event in events:
         assert event["data"]["object"]["metadata"] == {"seat": 7}
@@ -232,5 +278,7 @@ def test_a_deactivated_plan_takes_no_new_subscribers(sandbox: Sandbox) -> None:
         ("POST", "/subscriptions/", {"customer": other["customer"], "plan": kept["plan"]}),
         ("PATCH", f"/subscriptions/{other['id']}/", {"plan": kept["plan"]}),
     ):
-        assert sandbox.api.rejected(method, path, 422, "INVALID_FIELD", json=body)["param"] == "plan"
+        assert (
+            sandbox.api.rejected(method, path, 422, "INVALID_FIELD", json=body)["param"] == "plan"
+        )
     assert sandbox.status(other) == "active"

@@ -1,4 +1,4 @@
-"""Transactions and refunds: fees, life, lists, receipts, and what goes back (Transactions and Refunds sections)."""
+"""Transactions, refunds: fees, life, lists, receipts, returns (Transactions, Refunds sections)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ IBAN = "FR14 2004 1010 0505 0001 3M02 606"
 def test_the_fee_follows_the_pricing_plan_rounded_half_up(
     sandbox: Sandbox, plan: str, rate: float, amount: int, fee: int
 ) -> None:
-    """B-23, B-56: 3.5 % of 100 is 3.5, so 4; 2.9 % of 500 is 14.5, so 15. The partners' commission goes off as well."""
+    """B-23, B-56: 3.5 % of 100 is 4, not 3.5; 2.9 % of 500 is 15. Commissions go off as well."""
     for commission_rate, commission in ((0, 0), (1.5, int(amount * 0.015 + 0.5))):
         sandbox.settings(pricing_plan=plan, commission_rate=commission_rate)
         deposit = sandbox.deposit(amount=amount)
@@ -54,7 +54,9 @@ def test_only_a_pending_one_can_be_canceled_and_its_payment_fails(sandbox: Sandb
     for number in ("4242424242424242", "4000000000000077"):
         deposit = sandbox.deposit(sandbox.method(number=number))
         with sandbox.expect():
-            sandbox.api.rejected("POST", f"/transactions/{deposit['id']}/cancel/", 422, "INVALID_STATUS_TRANSITION")
+            sandbox.api.rejected(
+                "POST", f"/transactions/{deposit['id']}/cancel/", 422, "INVALID_STATUS_TRANSITION"
+            )
         assert sandbox.shown(deposit) == deposit
 
 
@@ -62,10 +64,15 @@ def test_only_a_pending_one_can_be_canceled_and_its_payment_fails(sandbox: Sandb
 
 
 def test_the_list_is_filtered_by_the_customers_email_too(sandbox: Sandbox) -> None:
-    """List query parameters of transactions: an id or an email, letter case aside; an unknown one matches nothing."""
+    """Query parameters of transactions: id or email in any case; unknown ones match nothing."""
     awa, ben = sandbox.customer(email="Awa@example.com"), sandbox.customer()
     deposit, _ = (sandbox.deposit(sandbox.method(each)) for each in (awa, ben))
-    for customer, found in ((awa["id"], [deposit]), ("AWA@example.COM", [deposit]), ("a@example.com", []), ("x", [])):
+    for customer, found in (
+        (awa["id"], [deposit]),
+        ("AWA@example.COM", [deposit]),
+        ("a@example.com", []),
+        ("x", []),
+    ):
         assert sandbox.api.get("/transactions/", customer=customer)["data"] == found
 
 
@@ -78,9 +85,16 @@ def test_each_completed_deposit_has_a_receipt(sandbox: Sandbox) -> None:
     sandbox.pay(sandbox.method(customer, "bank_transfer", iban=IBAN))
     sandbox.api.post("/refunds/", {"transaction": deposit["id"], "amount": 1000})
     (receipt,) = sandbox.api.get("/receipts/")["data"]
-    assert (receipt["transaction"], receipt["amount"], receipt["currency"]) == (deposit["id"], 5000, "XAF")
+    assert (receipt["transaction"], receipt["amount"], receipt["currency"]) == (
+        deposit["id"],
+        5000,
+        "XAF",
+    )
     assert (receipt["customer"], receipt["customer_email"]) == (customer["id"], customer["email"])
-    assert (receipt["number"], receipt["created_at"]) == ("RCPT-2026-000001", deposit["processed_at"])
+    assert (receipt["number"], receipt["created_at"]) == (
+        "RCPT-2026-000001",
+        deposit["processed_at"],
+    )
     assert receipt["url"] == f"{sandbox.url}/receipt/{receipt['id']}"
     assert sandbox.shown(receipt) == receipt
     sandbox.advance("1d")
@@ -99,7 +113,9 @@ def refund_of(sandbox: Sandbox, deposit: Any, **fields: Any) -> Any:
 
 
 def rejected(sandbox: Sandbox, deposit: Any, status: int, code: str, **fields: Any) -> Any:
-    return sandbox.api.rejected("POST", "/refunds/", status, code, json={"transaction": deposit["id"], **fields})
+    return sandbox.api.rejected(
+        "POST", "/refunds/", status, code, json={"transaction": deposit["id"], **fields}
+    )
 
 
 # -- when the operator answers
@@ -118,13 +134,18 @@ def test_a_refund_is_processing_and_then_succeeds(sandbox: Sandbox) -> None:
     with sandbox.expect("refund.succeeded"):
         sandbox.advance("24h")
     done = sandbox.shown(refund)
-    assert done == {**refund, "status": "succeeded", "refunded_at": sandbox.now, "updated_at": sandbox.now}
+    assert done == {
+        **refund,
+        "status": "succeeded",
+        "refunded_at": sandbox.now,
+        "updated_at": sandbox.now,
+    }
     assert sandbox.events()[-1]["data"]["object"] == done
 
 
 @given(minutes=st.integers(0, 366 * 24 * 60), count=st.integers(0, 15))
 def test_business_days_are_counted_one_by_one(minutes: int, count: int) -> None:
-    """B-57: Monday to Friday, UTC, same time of day; from a weekend they count from Monday 00:00."""
+    """B-57: Monday to Friday, UTC, same time of day; from a weekend they start on Monday, 00:00."""
     start = day = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(minutes=minutes)
     while day.weekday() >= 5:
         day = (day + timedelta(days=1)).replace(hour=0, minute=0)
@@ -137,7 +158,7 @@ def test_business_days_are_counted_one_by_one(minutes: int, count: int) -> None:
 
 
 def test_partial_refunds_accumulate_up_to_the_amount(sandbox: Sandbox) -> None:
-    """Rule 2; B-57: pending, processing and succeeded refunds count; too much is 400, also where nothing is left."""
+    """Rule 2; B-57: pending, processing, succeeded ones count; too much is 400, also of nothing."""
     deposit = sandbox.deposit(sandbox.method(**MOBILE))
     refund_of(sandbox, deposit, amount=2000)
     sandbox.advance("24h")
@@ -157,12 +178,14 @@ def test_the_limit_holds_under_concurrency(sandbox: Sandbox) -> None:
     deposit = sandbox.deposit(amount=1000)
     body = {"transaction": deposit["id"], "amount": 300}
     with ThreadPoolExecutor(10) as pool:
-        answers = list(pool.map(lambda _: sandbox.api.request("POST", "/refunds/", json=body), range(10)))
+        answers = list(
+            pool.map(lambda _: sandbox.api.request("POST", "/refunds/", json=body), range(10))
+        )
     assert sorted(item.status_code for item in answers) == [201] * 3 + [400] * 7
 
 
 def test_the_transaction_becomes_refunded_only_when_whole(sandbox: Sandbox) -> None:
-    """B-57: a transaction of type ``refund`` each, ``amount_refunded``, ``total_spent``, and ``refunded`` at last.
+    """B-57: a ``refund`` transaction each, ``amount_refunded``, ``total_spent``, then ``refunded``.
 
     ⚙ ``refund_timing: instant``: the 201 body says ``processing`` nevertheless.
     """
@@ -176,13 +199,28 @@ def test_the_transaction_becomes_refunded_only_when_whole(sandbox: Sandbox) -> N
         assert (refund["status"], sandbox.status(refund)) == ("processing", "succeeded")
         now = sandbox.shown(deposit)
         person = sandbox.shown(customer)
-        standing.append((now["status"], now["amount_refunded"], person["total_spent"], person["transactions_count"]))
+        standing.append(
+            (
+                now["status"],
+                now["amount_refunded"],
+                person["total_spent"],
+                person["transactions_count"],
+            )
+        )
         assert (now["fee"], now["net_amount"]) == (deposit["fee"], deposit["net_amount"])
         back = sandbox.api.get("/transactions/", type="refund")["data"][0]
         assert (back["amount"], back["net_amount"], back["amount_refunded"]) == (amount, amount, 0)
-        assert (back["fee"], back["fee_rate"], back["commission"], back["commission_rate"]) == (0, 0, 0, 0)
+        assert (back["fee"], back["fee_rate"], back["commission"], back["commission_rate"]) == (
+            0,
+            0,
+            0,
+            0,
+        )
         assert (back["status"], back["processed_at"]) == ("completed", sandbox.now)
-        assert (back["description"], back["metadata"]) == (f"Refund {refund['id']}", {"part": amount})
+        assert (back["description"], back["metadata"]) == (
+            f"Refund {refund['id']}",
+            {"part": amount},
+        )
         for name in ("customer", "payment_intent", "payment_method_type", "operator", "currency"):
             assert back[name] == deposit[name]
     assert standing == [("completed", 1000, 4000, 1), ("refunded", 5000, 0, 1)]
@@ -192,22 +230,30 @@ def test_only_a_completed_deposit_may_be_refunded(sandbox: Sandbox) -> None:
     """Rule 1; neither what is pending, approved, disputed or refunded, nor a refund itself."""
     sandbox.settings(refund_timing="instant")
     pending = sandbox.deposit(sandbox.method(type="bank_transfer", iban=IBAN))
-    approved, disputed = (sandbox.deposit(sandbox.method(number=f"4000 0000 0000 {end}")) for end in ("0077", "0259"))
+    approved, disputed = (
+        sandbox.deposit(sandbox.method(number=f"4000 0000 0000 {end}")) for end in ("0077", "0259")
+    )
     whole = sandbox.deposit()
     refund_of(sandbox, whole)
     back = sandbox.api.get("/transactions/", type="refund")["data"][0]
     sandbox.control.patch(f"/objects/{disputed['id']}", {"status": "disputed"})
     for transaction in (pending, approved, disputed, whole, back):
-        assert rejected(sandbox, transaction, 409, "transaction_not_refundable", amount=1)["type"] == "conflict_error"
+        assert (
+            rejected(sandbox, transaction, 409, "transaction_not_refundable", amount=1)["type"]
+            == "conflict_error"
+        )
     assert sandbox.api.get("/refunds/")["pagination"]["count"] == 1
 
 
 def test_a_disputed_transaction_that_is_refunded_in_full_is_refunded(sandbox: Sandbox) -> None:
-    """B-57: a `disputed` one that is fully refunded is `refunded` as well; a part leaves it as it is."""
+    """B-57: a full refund makes a `disputed` one `refunded`; a partial one leaves it as it is."""
     deposits = [sandbox.deposit(sandbox.method(number="4000 0000 0000 0259")) for _ in range(2)]
     refund_of(sandbox, deposits[0])
     refund_of(sandbox, deposits[1], amount=100)
-    for span, events, expected in (("1d", 0, ["disputed", "disputed"]), ("20d", 2, ["refunded", "disputed"])):
+    for span, events, expected in (
+        ("1d", 0, ["disputed", "disputed"]),
+        ("20d", 2, ["refunded", "disputed"]),
+    ):
         with sandbox.expect(*["refund.succeeded"] * events):
             sandbox.advance(span)
         assert [sandbox.status(each) for each in deposits] == expected
@@ -217,8 +263,9 @@ def test_a_disputed_transaction_that_is_refunded_in_full_is_refunded(sandbox: Sa
 
 
 def test_a_reviewed_refund_is_pending_for_an_hour(sandbox: Sandbox) -> None:
-    """⚙ ``refund_review``; the operator's delay counts from ``processing``. Till then it can be cancelled, after which
-    nothing more happens and the rest is free again.
+    """⚙ ``refund_review``; the operator's delay counts from ``processing``.
+
+    Till then it can be canceled, after which nothing more happens and the rest is free again.
     """
     sandbox.settings(refund_review=True)
     deposit = sandbox.deposit(sandbox.method(**MOBILE))
@@ -252,10 +299,15 @@ def state(sandbox: Sandbox, wanted: str) -> Any:
     return sandbox.shown(refund)
 
 
-@pytest.mark.parametrize("wanted", ["pending", "processing", "succeeded", "failed", "cancelled", "expired"])
+@pytest.mark.parametrize(
+    "wanted", ["pending", "processing", "succeeded", "failed", "cancelled", "expired"]
+)
 def test_each_action_in_each_state_works_or_is_rejected(sandbox: Sandbox, wanted: str) -> None:
     """An answer takes the place of the one that was to come; a success has no code."""
-    for client, action, from_state in ((sandbox.control, "answer", "processing"), (sandbox.api, "cancel/", "pending")):
+    for client, action, from_state in (
+        (sandbox.control, "answer", "processing"),
+        (sandbox.api, "cancel/", "pending"),
+    ):
         refund = state(sandbox, wanted)
         assert refund["status"] == wanted
         path, code = f"{path_of(refund)}/{action}", "MOBILE_MONEY_LIMIT_REACHED"
@@ -268,7 +320,9 @@ def test_each_action_in_each_state_works_or_is_rejected(sandbox: Sandbox, wanted
             assert client.post(path)["status"] == "cancelled"
         else:
             wrong = body | {"result": "succeeded"}
-            assert client.rejected("POST", path, 422, "INVALID_FIELD", json=wrong)["param"] == "code"
+            assert (
+                client.rejected("POST", path, 422, "INVALID_FIELD", json=wrong)["param"] == "code"
+            )
             with sandbox.expect("refund.failed"):
                 answered = client.post(path, body)
                 sandbox.advance("40d")

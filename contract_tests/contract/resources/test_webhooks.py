@@ -12,9 +12,13 @@ HOOK = {"name": "Shop", "events": ["*"]}
 SECRET = r"whsec_[0-9A-Za-z]{32}"
 
 
-def rejected(sandbox: Sandbox, url: str, code: str = "WEBHOOK_ENDPOINT_UNREACHABLE", **fields: Any) -> Any:
+def rejected(
+    sandbox: Sandbox, url: str, code: str = "WEBHOOK_ENDPOINT_UNREACHABLE", **fields: Any
+) -> Any:
     """Return the error of an endpoint that is not made."""
-    error = sandbox.api.rejected("POST", "/webhooks/", 422, code, json={**HOOK, "url": url, **fields})
+    error = sandbox.api.rejected(
+        "POST", "/webhooks/", 422, code, json={**HOOK, "url": url, **fields}
+    )
     assert sandbox.api.get("/webhooks/")["data"] == []
     return error
 
@@ -22,7 +26,9 @@ def rejected(sandbox: Sandbox, url: str, code: str = "WEBHOOK_ENDPOINT_UNREACHAB
 # -- creation and its ping
 
 
-def test_creation_pings_the_url_once_and_shows_the_secret_once(sandbox: Sandbox, receiver: Receiver) -> None:
+def test_creation_pings_the_url_once_and_shows_the_secret_once(
+    sandbox: Sandbox, receiver: Receiver
+) -> None:
     """B-81, B-82: a signed webhook.ping, which is no delivery and no event of the log."""
     endpoint = sandbox.endpoint(receiver.url)
     assert re.fullmatch(SECRET, endpoint["secret"])
@@ -38,7 +44,9 @@ def test_creation_pings_the_url_once_and_shows_the_secret_once(sandbox: Sandbox,
     assert sandbox.deliveries(endpoint) == sandbox.events() == []
 
 
-def test_a_retry_policy_has_defaults_and_is_merged_field_by_field(sandbox: Sandbox, receiver: Receiver) -> None:
+def test_a_retry_policy_has_defaults_and_is_merged_field_by_field(
+    sandbox: Sandbox, receiver: Receiver
+) -> None:
     defaults = {"max_attempts": 5, "backoff_type": "exponential"}
     for change in ({"max_attempts": 0}, {"backoff_type": "linear"}, {}):
         endpoint = sandbox.endpoint(receiver.url, retry_policy=change)
@@ -69,7 +77,9 @@ def test_a_redirect_is_an_answer_and_not_followed(sandbox: Sandbox, receiver: Re
     target = Receiver()
     receiver.reply = lambda received: Reply(307, {"location": target.url})
     rejected(sandbox, receiver.url)
-    receiver.reply = lambda received: Reply() if received.is_ping else Reply(308, {"location": target.url})
+    receiver.reply = lambda received: (
+        Reply() if received.is_ping else Reply(308, {"location": target.url})
+    )
     endpoint = sandbox.endpoint(receiver.url)
     sandbox.customer()
     assert [each["status"] for each in sandbox.deliveries(endpoint)] == ["failed"]
@@ -78,7 +88,7 @@ def test_a_redirect_is_an_answer_and_not_followed(sandbox: Sandbox, receiver: Re
 
 
 def test_what_happens_during_the_ping_counts(sandbox: Sandbox, receiver: Receiver) -> None:
-    """No unit of work is open while something is sent: creation and PATCH meet the world as it is after the ping."""
+    """A ping runs in no unit of work: creation and PATCH meet the world as it is after the ping."""
     seen = []
 
     def look(received: Received) -> Reply:
@@ -93,10 +103,16 @@ def test_what_happens_during_the_ping_counts(sandbox: Sandbox, receiver: Receive
     endpoint = sandbox.endpoint(receiver.url)
     assert seen == [0]
     receiver.reply = meddle
-    changed = sandbox.api.patch(f"{path_of(endpoint)}/", {"url": f"{receiver.url}/moved", "metadata": {"b": "2"}})
+    changed = sandbox.api.patch(
+        f"{path_of(endpoint)}/", {"url": f"{receiver.url}/moved", "metadata": {"b": "2"}}
+    )
     assert (changed["name"], changed["metadata"]) == ("Meddled", {"a": "1", "b": "2"})
-    receiver.reply = lambda received: Reply(204 if sandbox.api.delete(f"{path_of(endpoint)}/") is None else 500)
-    sandbox.api.rejected("PATCH", f"{path_of(endpoint)}/", 404, "WEBHOOK_NOT_FOUND", json={"url": receiver.url})
+    receiver.reply = lambda received: Reply(
+        204 if sandbox.api.delete(f"{path_of(endpoint)}/") is None else 500
+    )
+    sandbox.api.rejected(
+        "PATCH", f"{path_of(endpoint)}/", 404, "WEBHOOK_NOT_FOUND", json={"url": receiver.url}
+    )
 
 
 # -- URLs
@@ -115,14 +131,26 @@ METADATA = (
     *("169.254.169.254", "169.254.0.1", "[fd00:ec2::254]", "[fe80::1]", "[::ffff:169.254.169.254]"),
     *("[::169.254.169.254]", "[::ffff:0:169.254.169.254]", "[64:ff9b::169.254.169.254]"),
     *("[64:ff9b:1::169.254.169.254]", "[64:ff9b:1:a9fe:a9:fe00::]", "[64:ff9b:1:a9:fe:a9fe::]"),
-    *("[64:ff9b:1:0:a9:fea9:fe00:0]", "[2002:a9fe:a9fe::1]", "[2002:6464:64c8::]", "[2001:0:a9fe:a9fe::1]"),
-    *("metadata.google.internal", "metadata.goog", "instance-data.ec2.internal", "METADATA.google.internal."),
+    *(
+        "[64:ff9b:1:0:a9:fea9:fe00:0]",
+        "[2002:a9fe:a9fe::1]",
+        "[2002:6464:64c8::]",
+        "[2001:0:a9fe:a9fe::1]",
+    ),
+    *(
+        "metadata.google.internal",
+        "metadata.goog",
+        "instance-data.ec2.internal",
+        "METADATA.google.internal.",
+    ),
 )
 
 
 def test_metadata_addresses_are_rejected(sandbox: Sandbox) -> None:
-    """A stranger's URL must not lead to where a cloud hands out the machine's credentials. What counts is the address at
-    the time of the call; the system reads the last two names as 169.254.169.254.
+    """A stranger's URL must not lead to a cloud's machine credentials.
+
+    The address at the time of the call counts; the system reads the last two names as
+    169.254.169.254.
     """
     for host in METADATA:
         for scheme in ("http", "https"):
@@ -132,11 +160,16 @@ def test_metadata_addresses_are_rejected(sandbox: Sandbox) -> None:
         assert "never called" in rejected(sandbox, f"https://{host}/")["message"]
 
 
-def test_the_setting_webhook_http_may_allow_any_host_or_none(sandbox: Sandbox, receiver: Receiver) -> None:
+def test_the_setting_webhook_http_may_allow_any_host_or_none(
+    sandbox: Sandbox, receiver: Receiver
+) -> None:
     """B-82; 0.0.0.0 is no loopback address, but leads to this machine."""
     url = receiver.url.replace("127.0.0.1", "0.0.0.0")
     sandbox.settings(webhook_http="never")
-    assert rejected(sandbox, receiver.url, "INVALID_FIELD")["message"] == "url: must be an https:// URL"
+    assert (
+        rejected(sandbox, receiver.url, "INVALID_FIELD")["message"]
+        == "url: must be an https:// URL"
+    )
     assert receiver.received == []
     sandbox.settings(webhook_http="any")
     assert sandbox.endpoint(url)["url"] == url
@@ -148,7 +181,9 @@ def test_nothing_is_pinged_that_is_rejected_anyway(sandbox: Sandbox, receiver: R
         (["webhook.ping"], "events.0: "),
         (["*", "invoice.paid"], 'events: must be types of event, or ["*"] alone for all'),
     ):
-        assert rejected(sandbox, receiver.url, "INVALID_FIELD", events=events)["message"].startswith(message)
+        assert rejected(sandbox, receiver.url, "INVALID_FIELD", events=events)[
+            "message"
+        ].startswith(message)
     assert receiver.received == []
 
 
@@ -161,10 +196,14 @@ def test_a_changed_url_is_pinged_and_takes_over(sandbox: Sandbox, receiver: Rece
     other = f"{receiver.url}/moved"
     receiver.statuses = [500]
     body = {"url": other, "name": "Moved"}
-    sandbox.api.rejected("PATCH", f"{path_of(endpoint)}/", 422, "WEBHOOK_ENDPOINT_UNREACHABLE", json=body)
+    sandbox.api.rejected(
+        "PATCH", f"{path_of(endpoint)}/", 422, "WEBHOOK_ENDPOINT_UNREACHABLE", json=body
+    )
     assert sandbox.shown(endpoint).items() >= {"url": receiver.url, "name": "Shop"}.items()
     for url in ("http://example.com/", "https://a:b@example.com/", "https://169.254.169.254/"):
-        sandbox.api.rejected("PATCH", f"{path_of(endpoint)}/", 422, "INVALID_FIELD", json={"url": url})
+        sandbox.api.rejected(
+            "PATCH", f"{path_of(endpoint)}/", 422, "INVALID_FIELD", json={"url": url}
+        )
     for _ in range(2):
         assert sandbox.api.patch(f"{path_of(endpoint)}/", {"url": other})["url"] == other
     assert [item.path for item in receiver.received] == ["/hook", "/hook/moved", "/hook/moved"]
@@ -172,7 +211,9 @@ def test_a_changed_url_is_pinged_and_takes_over(sandbox: Sandbox, receiver: Rece
     assert receiver.received[2].signed_with(endpoint["secret"])
 
 
-def test_a_rolled_secret_signs_from_now_on_and_the_old_one_is_void(sandbox: Sandbox, receiver: Receiver) -> None:
+def test_a_rolled_secret_signs_from_now_on_and_the_old_one_is_void(
+    sandbox: Sandbox, receiver: Receiver
+) -> None:
     endpoint = sandbox.endpoint(receiver.url)
     receiver.statuses = [500]
     sandbox.customer()
@@ -184,11 +225,17 @@ def test_a_rolled_secret_signs_from_now_on_and_the_old_one_is_void(sandbox: Sand
     assert "secret" not in sandbox.shown(endpoint)
     sandbox.advance("30s")
     before, retry = receiver.deliveries
-    signed = [each.signed_with(with_["secret"]) for each in (before, retry) for with_ in (endpoint, rolled)]
+    signed = [
+        each.signed_with(with_["secret"])
+        for each in (before, retry)
+        for with_ in (endpoint, rolled)
+    ]
     assert signed == [True, False, False, True]
 
 
-def test_a_deleted_endpoint_goes_with_its_deliveries_and_retries(sandbox: Sandbox, receiver: Receiver) -> None:
+def test_a_deleted_endpoint_goes_with_its_deliveries_and_retries(
+    sandbox: Sandbox, receiver: Receiver
+) -> None:
     """Also where it is deleted during a delivery to it."""
     endpoint, other = sandbox.endpoint(receiver.url), sandbox.endpoint(f"{receiver.url}/other")
     receiver.reply = lambda received: Reply(500)
@@ -198,7 +245,11 @@ def test_a_deleted_endpoint_goes_with_its_deliveries_and_retries(sandbox: Sandbo
     assert sandbox.control.get("/clock")["pending"] == 1
     sandbox.api.rejected("GET", f"{path_of(endpoint)}/deliveries/", 404, "WEBHOOK_NOT_FOUND")
     sandbox.advance("2m")
-    assert sorted(item.path for item in receiver.deliveries) == ["/hook", "/hook/other", "/hook/other"]
+    assert sorted(item.path for item in receiver.deliveries) == [
+        "/hook",
+        "/hook/other",
+        "/hook/other",
+    ]
 
     def leave(received: Received) -> Reply:
         sandbox.api.delete(f"{path_of(other)}/")

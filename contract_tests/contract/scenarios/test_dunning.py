@@ -1,4 +1,4 @@
-"""Renewals that fail, beside the simulator's model: the settings, the causes as testers and buyers read them (B-45, B-96)."""
+"""Failed renewals beside the model: settings, causes for testers and buyers (B-45, B-96)."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_it_is_active_again_once_no_invoice_is_overdue() -> None:
 
 
 def test_a_subscription_without_a_method_is_collected_by_invoice_or_fails(sandbox: Sandbox) -> None:
-    """B-41, B-44, ``renewal_without_method``: as with send_invoice; but an overdue invoice does nothing to it."""
+    """B-41, B-44, ``renewal_without_method``: as send_invoice; overdue invoices change nothing."""
     subscription = sandbox.subscribe(phone=None, unit_amount=5000, interval="month")
     assert (subscription["payment_method"], sandbox.invoices("status")) == (None, ["open"])
     with sandbox.expect("invoice.payment_overdue"):
@@ -81,7 +81,11 @@ def test_no_email_of_one_that_has_ended_speaks_of_keeping_it(sandbox: Sandbox, e
         sandbox.act(subscription, "cancel")
     sandbox.advance("3m")
     assert sandbox.status(subscription) == ending
-    [email] = [each["id"] for each in sandbox.control.get("/emails")["data"] if each["kind"] == "renewal_failed"]
+    [email] = [
+        each["id"]
+        for each in sandbox.control.get("/emails")["data"]
+        if each["kind"] == "renewal_failed"
+    ]
     text = sandbox.control.request("GET", f"/emails/{email}/html").text
     assert "has ended" in text
     assert [words for words in ("To keep", "last attempt", "try again") if words in text] == []
@@ -91,16 +95,23 @@ FUNDS = "enough funds"
 
 
 def assert_cause(sandbox: Sandbox, subscription: Any, for_testers: str, for_buyers: str) -> None:
-    """Raise unless ``explain``, the console and the email name the cause of the last failure, each in its way."""
+    """Raise unless ``explain``, the console and the email name the last failure's cause."""
     explained = sandbox.control.get(f"/explain/{subscription['id']}")
     assert for_testers in explained["summary"].replace("\N{NO-BREAK SPACE}", " ")
-    assert for_testers in [step["summary"] for step in explained["chain"] if " by `" in step["summary"]][-1]
+    assert (
+        for_testers
+        in [step["summary"] for step in explained["chain"] if " by `" in step["summary"]][-1]
+    )
     key = {"app": sandbox.key.removeprefix("sk_test_")}
-    page = httpx.get(f"{sandbox.url}/_emulator/console/objects/{subscription['id']}", params=key).text
+    page = httpx.get(
+        f"{sandbox.url}/_emulator/console/objects/{subscription['id']}", params=key
+    ).text
     assert for_testers in unescape(page).replace("\N{NO-BREAK SPACE}", " ")
     last = next(sandbox.control.pages("/emails", kind="renewal_failed"))
     html = sandbox.control.request("GET", f"/emails/{last['id']}/html").text
-    text = " ".join(unescape(re.sub("<style.*?</style>|<[^>]*>", " ", html, flags=re.DOTALL)).split())
+    text = " ".join(
+        unescape(re.sub("<style.*?</style>|<[^>]*>", " ", html, flags=re.DOTALL)).split()
+    )
     assert for_buyers in text
     assert (FUNDS in text) == (for_testers == "INSUFFICIENT_FUNDS")
     assert "Night shift" not in text
@@ -138,18 +149,38 @@ def with_profile(**fields: Any) -> Callable[[Sandbox], Any]:
 
 
 CAUSES: dict[str, tuple[Callable[[Sandbox], Any], str, str]] = {
-    "operator": (lambda sandbox: sandbox.customer(phone=FAILING_PHONE), "INSUFFICIENT_FUNDS", "Insufficient funds."),
+    "operator": (
+        lambda sandbox: sandbox.customer(phone=FAILING_PHONE),
+        "INSUFFICIENT_FUNDS",
+        "Insufficient funds.",
+    ),
     "rejected": (
         lambda sandbox: sandbox.customer(phone="+24177000002"),
         "MOBILE_MONEY_REJECTED",
         "The payment was rejected on the phone.",
     ),
-    "no default": (with_card(is_default=False), "no default payment method", "You have no default payment method."),
-    "unconfirmed": (with_card(number="4000 0000 0000 3220"), "did not confirm", "was not confirmed in time"),
+    "no default": (
+        with_card(is_default=False),
+        "no default payment method",
+        "You have no default payment method.",
+    ),
+    "unconfirmed": (
+        with_card(number="4000 0000 0000 3220"),
+        "did not confirm",
+        "was not confirmed in time",
+    ),
     "never one": (without_any, "no payment method ever", "You have no payment method yet."),
     "removed": (with_removed, "the payment method is gone", "Your payment method was removed."),
-    "expired": (with_card({"status": "expired"}), "the payment method has expired", "Your payment method has expired."),
-    "inactive": (with_card({"status": "inactive"}), "the payment method is inactive", "cannot be used at present."),
+    "expired": (
+        with_card({"status": "expired"}),
+        "the payment method has expired",
+        "Your payment method has expired.",
+    ),
+    "inactive": (
+        with_card({"status": "inactive"}),
+        "the payment method is inactive",
+        "cannot be used at present.",
+    ),
     "max_amount": (
         with_profile(max_amount=1000),
         "the security profile 'Night shift' allows at most 1,000 XAF",
@@ -167,7 +198,7 @@ CAUSES: dict[str, tuple[Callable[[Sandbox], Any], str, str]] = {
 def test_each_failure_has_a_cause(
     sandbox: Sandbox, made: Callable[[Sandbox], Any], for_testers: str, for_buyers: str
 ) -> None:
-    """B-45: by code and profile for testers, in words for the buyer, who is told of funds only where they lacked."""
+    """B-45: code and profile for testers, words for buyers, who hear of funds only if they lack."""
     body = {"customer": made(sandbox)["id"], "unit_amount": 5000, "interval": "month"}
     subscription = sandbox.api.post("/subscriptions/", body)
     sandbox.advance("900s")
@@ -176,16 +207,21 @@ def test_each_failure_has_a_cause(
 
 
 @pytest.mark.parametrize("path", ["payment-intents", "transactions"])
-def test_a_charge_that_its_merchant_takes_back_has_failed_and_speaks_of_no_funds(sandbox: Sandbox, path: str) -> None:
-    """B-45, B-56: canceled by its intent, which no event reports (B-50), or by its transaction, of which the code speaks
-    of funds; it is retried.
+def test_a_charge_that_its_merchant_takes_back_has_failed_and_speaks_of_no_funds(
+    sandbox: Sandbox, path: str
+) -> None:
+    """B-45, B-56: canceled by its intent or its transaction, the charge is tried again.
+
+    The intent's cancel has no event (B-50); the transaction's code speaks of funds.
     """
     customer = sandbox.customer()
     sandbox.method(customer, "bank_transfer", iban="FR14 2004 1010 0505 0001 3M02 606")
     body = {"customer": customer["id"], "unit_amount": 5000, "interval": "month"}
     subscription = sandbox.api.post("/subscriptions/", body)
     [charge] = sandbox.api.get(f"/{path}/")["data"]
-    with sandbox.expect("subscription.payment_failed", *["payment_intent.failed"] * (path == "transactions")):
+    with sandbox.expect(
+        "subscription.payment_failed", *["payment_intent.failed"] * (path == "transactions")
+    ):
         sandbox.api.post(f"/{path}/{charge['id']}/cancel/")
     assert sandbox.status(subscription) == "past_due"
     assert_cause(sandbox, subscription, "the payment was canceled", "The payment was canceled.")
@@ -197,12 +233,17 @@ def test_a_charge_that_its_merchant_takes_back_has_failed_and_speaks_of_no_funds
 
 
 def test_a_deleted_card_gives_way_to_the_default_and_an_expired_one_fails(sandbox: Sandbox) -> None:
-    """B-41: one that is expired is failing, whatever the customer's default is; null means the default (B-52)."""
+    """B-41: an expired card fails, with any default of the customer; null is the default (B-52)."""
     of_card = []
     for _ in range(2):
         customer = sandbox.customer(phone=HEALTHY_PHONE)
         card = sandbox.method(customer, number="4000 0000 0000 9995")
-        body = {"customer": customer["id"], "unit_amount": 5000, "interval": "month", "payment_method": card["id"]}
+        body = {
+            "customer": customer["id"],
+            "unit_amount": 5000,
+            "interval": "month",
+            "payment_method": card["id"],
+        }
         of_card.append(sandbox.api.post("/subscriptions/", body))
     sandbox.settle()
     expired, other = of_card
@@ -222,7 +263,9 @@ def test_retries_whose_days_came_while_the_buyer_was_paying_are_one(sandbox: San
     subscription = sandbox.subscribe(FAILING_PHONE)
     sandbox.settle()
     sandbox.control.post("/faults", {"then": {"outage": "silent"}, "ends_at": "55h"})
-    sandbox.buy(sandbox.api.get("/invoices/")["data"][0], {"type": "mobile_money", "phone": FAILING_PHONE})
+    sandbox.buy(
+        sandbox.api.get("/invoices/")["data"][0], {"type": "mobile_money", "phone": FAILING_PHONE}
+    )
     for span, events, status in (
         ("54h", (), "past_due"),
         ("2h", ("payment_intent.failed", *FAILED), "past_due"),
@@ -234,7 +277,9 @@ def test_retries_whose_days_came_while_the_buyer_was_paying_are_one(sandbox: San
 
 
 @pytest.mark.parametrize(("stop", "go_on"), [("pause", "resume"), ("cancel", "reactivate")])
-def test_what_is_open_is_tried_again_at_once_when_it_goes_on(sandbox: Sandbox, stop: str, go_on: str) -> None:
+def test_what_is_open_is_tried_again_at_once_when_it_goes_on(
+    sandbox: Sandbox, stop: str, go_on: str
+) -> None:
     """B-45, B-48: the charge failed meanwhile."""
     sandbox.settings(operator_delay=60)
     subscription = sandbox.subscribe(FAILING_PHONE)
@@ -267,8 +312,10 @@ def test_one_that_has_ended_stays_so_when_its_invoice_is_paid(
 
 
 @pytest.mark.parametrize(("waits", "charges"), [("30d", 1), ("31d", 1), ("32d", 1)])
-def test_a_period_that_begins_at_the_reactivation_is_free(sandbox: Sandbox, waits: str, charges: int) -> None:
-    """B-48: at the very instant of the boundary too; a plan that was deactivated meanwhile goes on."""
+def test_a_period_that_begins_at_the_reactivation_is_free(
+    sandbox: Sandbox, waits: str, charges: int
+) -> None:
+    """B-48: at the instant of the boundary too; a plan that was deactivated meanwhile goes on."""
     sandbox.settings(reactivation_days=90)
     subscription = sandbox.subscribe()
     sandbox.advance("1d")
@@ -283,8 +330,9 @@ def test_a_period_that_begins_at_the_reactivation_is_free(sandbox: Sandbox, wait
 
 
 def test_after_a_change_to_send_invoice_every_retry_emails_the_invoice(sandbox: Sandbox) -> None:
-    """B-45: the stored card is charged no more; a retry that only emails counts as one that did not help, so the next
-    one follows, until none is left.
+    """B-45: the stored card is not charged; a retry that only emails counts as a failed one.
+
+    So the next one follows, until none is left.
     """
     subscription = sandbox.subscribe(FAILING_PHONE)
     card = sandbox.method({"id": subscription["customer"]})

@@ -1,4 +1,4 @@
-"""Money under way: an invoice, a session or a one-time link is paid once, whatever happens on the way (B-61, B-62)."""
+"""Money under way: invoice, session and one-time link are paid once in any case (B-61, B-62)."""
 
 from __future__ import annotations
 
@@ -24,11 +24,13 @@ def deposits(sandbox: Sandbox) -> list[tuple[int, str]]:
 # -- received with the intent, or with the transaction
 
 
-def test_an_invoice_is_paid_once_its_payment_is_received(server: RunningServer, world_name: str) -> None:
-    """Invoice states: payment received → paid; totals, receipt and ``transaction.succeeded`` wait for the money.
+def test_an_invoice_is_paid_once_its_payment_is_received(
+    server: RunningServer, world_name: str
+) -> None:
+    """Invoice states: payment received → paid; totals, receipt, ``transaction.succeeded`` wait.
 
-    By ``payment_received: transaction`` it is paid once that is completed; until then nothing else is taken for it, nor
-    can it be voided. Every browser sees the payment that was made.
+    By ``payment_received: transaction`` it is paid once that is completed; until then nothing else
+    is taken for it, nor can it be voided. Every browser sees the payment that was made.
     """
     early, late = ["payment_intent.succeeded"], ["transaction.succeeded"]
     for assumption, state, events in (
@@ -52,7 +54,10 @@ def test_an_invoice_is_paid_once_its_payment_is_received(server: RunningServer, 
             for action in ("void", "pay"):
                 path = f"/invoices/{invoice['id']}/{action}/"
                 error = sandbox.api.rejected("POST", path, 422, "INVALID_STATUS_TRANSITION")
-                said = error["message"] == "A payment of this invoice has succeeded and is being settled."
+                said = (
+                    error["message"]
+                    == "A payment of this invoice has succeeded and is being settled."
+                )
                 assert said != received
             with sandbox.expect(*events[1]):
                 sandbox.advance("60d")
@@ -61,7 +66,9 @@ def test_an_invoice_is_paid_once_its_payment_is_received(server: RunningServer, 
 
 
 @BOTH
-def test_a_session_is_complete_once_its_payment_is_received(sandbox: Sandbox, assumption: str) -> None:
+def test_a_session_is_complete_once_its_payment_is_received(
+    sandbox: Sandbox, assumption: str
+) -> None:
     """CheckoutSession states: complete and the redirect to ``success_url`` are one transition."""
     sandbox.settings(assumptions={"payment_received": assumption})
     received, done = assumption == "intent", ("checkout.session.completed",)
@@ -82,7 +89,7 @@ def test_a_session_is_complete_once_its_payment_is_received(sandbox: Sandbox, as
 def test_a_session_paid_by_a_settling_card_has_one_subscription_with_one_invoice(
     sandbox: Sandbox, assumption: str
 ) -> None:
-    """B-61, B-97: the subscription begins when the payment is received, and its period is paid once."""
+    """B-61, B-97: it begins when the payment is received, and its period is paid once."""
     sandbox.settings(assumptions={"payment_received": assumption})
     session = sandbox.session(mode="subscription", customer=sandbox.customer()["id"])
     sandbox.buy(session, SETTLING)
@@ -97,7 +104,7 @@ def test_a_session_paid_by_a_settling_card_has_one_subscription_with_one_invoice
 
 
 def test_a_one_time_link_is_paid_once(sandbox: Sandbox) -> None:
-    """PaymentLink: ``one_time`` is ``max_usage`` 1, and a use counts when the payment is initiated."""
+    """PaymentLink: ``one_time`` is ``max_usage`` 1; a payment's start counts as a use."""
     link = sandbox.link(validity_type="one_time", collect_customer_info=False)
     sandbox.buy(link, IBAN)
     sandbox.buy_rejected(link)

@@ -1,4 +1,4 @@
-"""A subscription's life, told beside the walks of the simulator, whose model knows each period, charge and event.
+"""A subscription's life beside the simulator, whose model knows periods, charges and events.
 
 The thin path as a merchant sees it, trials, changes, and the end.
 """
@@ -16,23 +16,38 @@ from emulator.core.errors import ApiError
 def test_a_subscription_renews_and_the_receiver_holds_signed_events_in_order(
     sandbox: Sandbox, receiver: Receiver
 ) -> None:
-    """B-44, B-56, B-60, B-67: each period has an invoice, which shows its payment, also in the event, and a transaction
-    with fee and net; 2.9 % of 5000 is 145. The customer counts what was paid (B-30), and a renewal can be refunded.
+    """B-44, B-56, B-60, B-67: each period has an invoice, also in the event, and a transaction.
+
+    The invoice shows its payment; the transaction has fee and net: 2.9 % of 5000 is 145. The
+    customer counts the paid amount (B-30), and a renewal can be refunded.
     """
     endpoint = sandbox.endpoint(receiver.url)
     subscription = sandbox.subscribe()
-    assert (subscription["status"], subscription["current_period_end"]) == ("active", "2026-02-01T00:00:00.000Z")
+    assert (subscription["status"], subscription["current_period_end"]) == (
+        "active",
+        "2026-02-01T00:00:00.000Z",
+    )
     answer = sandbox.advance("31d")
-    assert (answer["from"], answer["now"]) == ("2026-01-01T00:00:00.000Z", "2026-02-01T00:00:00.000Z")
+    assert (answer["from"], answer["now"]) == (
+        "2026-01-01T00:00:00.000Z",
+        "2026-02-01T00:00:00.000Z",
+    )
     assert answer["events"] == dict.fromkeys(CHARGED, 1)
     renewed = sandbox.shown(subscription)
-    assert (renewed["status"], renewed["current_period_start"]) == ("active", "2026-02-01T00:00:00.000Z")
+    assert (renewed["status"], renewed["current_period_start"]) == (
+        "active",
+        "2026-02-01T00:00:00.000Z",
+    )
     assert renewed["current_period_end"] == "2026-03-01T00:00:00.000Z"
     bills = sandbox.api.get("/invoices/", subscription=subscription["id"])["data"]
     paid = sandbox.api.get("/transactions/")["data"]
     assert [each["invoice_number"] for each in bills] == ["INV-2026-000002", "INV-2026-000001"]
     for bill, each, day in zip(bills, paid, ("2026-02-01", "2026-01-01"), strict=True):
-        assert (bill["status"], bill["transaction"], each["created_at"][:10]) == ("paid", each["id"], day)
+        assert (bill["status"], bill["transaction"], each["created_at"][:10]) == (
+            "paid",
+            each["id"],
+            day,
+        )
         intent = sandbox.api.get(f"/payment-intents/{bill['payment_intent']}/")
         assert (intent["invoice"], intent["transaction"]) == (bill["id"], each["id"])
         assert (each["amount"], each["fee"], each["net_amount"]) == (5000, 145, 4855)
@@ -44,11 +59,14 @@ def test_a_subscription_renews_and_the_receiver_holds_signed_events_in_order(
     assert receiver.events == sandbox.events()
     assert [event["data"]["object"] for event in receiver.events[4::3]] == bills[::-1]
     assert all(item.signed_with(endpoint["secret"]) for item in receiver.received)
-    assert sandbox.api.post("/refunds/", {"transaction": bills[0]["transaction"]})["amount"] == bills[0]["total"]
+    assert (
+        sandbox.api.post("/refunds/", {"transaction": bills[0]["transaction"]})["amount"]
+        == bills[0]["total"]
+    )
 
 
 def test_a_plan_brings_its_trial_and_the_body_overrules_it(sandbox: Sandbox) -> None:
-    """Create body: trial_period_days overrides the plan trial; 0 is no trial, whatever the plan says (B-43)."""
+    """Create body: trial_period_days overrides the plan's; 0 is no trial in any case (B-43)."""
     plan = sandbox.plan(trial_period_days=7)["id"]
     for days, end in (({}, "2026-01-08"), ({"trial_period_days": 1}, "2026-01-02")):
         made = sandbox.subscribe(plan=plan, **days)
@@ -59,14 +77,18 @@ def test_a_plan_brings_its_trial_and_the_body_overrules_it(sandbox: Sandbox) -> 
         )
         assert made["trial_start"] == made["current_period_start"] == "2026-01-01T00:00:00.000Z"
     untried = sandbox.subscribe(plan=plan, trial_period_days=0)
-    assert (untried["status"], untried["trial_end"], untried["trial_start"]) == ("active", None, None)
+    assert (untried["status"], untried["trial_end"], untried["trial_start"]) == (
+        "active",
+        None,
+        None,
+    )
 
 
 # -- changes
 
 
 def test_a_cancel_is_scheduled_and_taken_back(sandbox: Sandbox) -> None:
-    """B-47: by the action, which answers just these fields, by PATCH or at creation; a pause does not suspend it."""
+    """B-47: by the action (whose response is these fields), PATCH or creation; also in a pause."""
     by_action, by_patch, taken_back = (sandbox.subscribe() for _ in range(3))
     at_creation, paused = (sandbox.subscribe(cancel_at_period_end=True) for _ in range(2))
     paths = [f"/subscriptions/{each['id']}/" for each in (by_patch, taken_back)]
@@ -74,7 +96,10 @@ def test_a_cancel_is_scheduled_and_taken_back(sandbox: Sandbox) -> None:
         answer = sandbox.act(by_action, "cancel", cancel_at_period_end=True)
         for path in paths:
             assert sandbox.api.patch(path, {"cancel_at_period_end": True})["status"] == "active"
-        assert sandbox.api.patch(paths[1], {"cancel_at_period_end": False})["cancel_at_period_end"] is False
+        assert (
+            sandbox.api.patch(paths[1], {"cancel_at_period_end": False})["cancel_at_period_end"]
+            is False
+        )
         sandbox.act(paused, "pause")
     every = (by_action, by_patch, at_creation, paused, taken_back)
     assert answer == {
@@ -89,14 +114,24 @@ def test_a_cancel_is_scheduled_and_taken_back(sandbox: Sandbox) -> None:
 
 
 def test_a_plan_move_does_nothing_to_the_running_period(sandbox: Sandbox) -> None:
-    """B-40: no charge and no event at the move, and the amount stays. One with a price of its own moves alike, and an
-    interval or a currency that does not match is a 422.
+    """B-40: no charge and no event at the move, and the amount stays.
+
+    A subscription with a price of its own moves alike; an interval or a currency that does not
+    match is a 422.
     """
     subscription, own = sandbox.subscribe(), sandbox.subscribe(unit_amount=700, interval="month")
     paths = [f"/subscriptions/{each['id']}/" for each in (subscription, own)]
-    for terms in ({"interval": "year"}, {"interval": "week"}, {"interval_count": 3}, {"currency": "EUR"}):
+    for terms in (
+        {"interval": "year"},
+        {"interval": "week"},
+        {"interval_count": 3},
+        {"currency": "EUR"},
+    ):
         body = {"plan": sandbox.plan(**terms)["id"]}
-        assert sandbox.api.rejected("PATCH", paths[0], 422, "INVALID_FIELD", json=body)["param"] == "plan"
+        assert (
+            sandbox.api.rejected("PATCH", paths[0], 422, "INVALID_FIELD", json=body)["param"]
+            == "plan"
+        )
     dearer = sandbox.plan(name="Pro", amount=9000)["id"]
     sandbox.advance_to("2026-01-20")
     with sandbox.expect():
@@ -124,8 +159,10 @@ def test_the_grace_period_is_a_setting(days: int) -> None:
 
 
 def test_an_end_date_on_a_periods_end_wins(sandbox: Sandbox) -> None:
-    """B-40: no charge, also where both are planned at creation, and where a cancellation is scheduled for that instant.
-    A trial that ends so ends in no charge, which would be announced (B-43). No event of the list reports it.
+    """B-40: no charge, also if both come at creation, or with a cancellation for that instant.
+
+    A trial that ends so ends in no charge, which would be announced (B-43). No event of the list
+    reports this end.
     """
     ends = {"ends_at": "2026-02-01T00:00:00Z"}
     first = [sandbox.subscribe(**ends, **more) for more in ({}, {"cancel_at_period_end": True})]
@@ -137,11 +174,13 @@ def test_an_end_date_on_a_periods_end_wins(sandbox: Sandbox) -> None:
 
 
 def test_a_deleted_customers_subscriptions_are_canceled_and_its_jobs_silenced() -> None:
-    """B-32: with subscription.canceled; open invoices stay and still fall overdue; nothing else happens."""
+    """B-32: with subscription.canceled; open invoices stay, may fall overdue; no more happens."""
     harness = RulesHarness()
     subscription = harness.subscribe(phone=None)
     for change in ("pauseSubscription", "cancelSubscription"):
-        other = harness.do("createSubscription", customer=subscription.customer, unit_amount=500, interval="day")
+        other = harness.do(
+            "createSubscription", customer=subscription.customer, unit_amount=500, interval="day"
+        )
         harness.do(change, other.id)
     with harness.expect("customer.deleted", "subscription.canceled", "subscription.canceled"):
         harness.do("deleteCustomer", subscription.customer)

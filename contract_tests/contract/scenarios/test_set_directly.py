@@ -1,4 +1,4 @@
-"""What a tester sets directly is obeyed: planned work follows the status and the dates of the object (B-89)."""
+"""Direct changes are obeyed: planned work follows an object's status and dates (B-89)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ def planned(sandbox: Sandbox) -> list[tuple[str, str]]:
 
 
 def rejected(sandbox: Sandbox, what: Any, **fields: Any) -> Any:
-    return sandbox.control.rejected("PATCH", f"/objects/{what['id']}", 422, "INVALID_FIELD", json=fields)
+    return sandbox.control.rejected(
+        "PATCH", f"/objects/{what['id']}", 422, "INVALID_FIELD", json=fields
+    )
 
 
 # -- subscriptions
@@ -99,13 +101,20 @@ def test_an_expiry_is_obeyed(sandbox: Sandbox) -> None:
     link = sandbox.link(validity_type="limited", expires_at="2026-09-01")
     put(sandbox, link, expires_at="2026-04-02")
     sandbox.control.rejected(
-        "POST", f"/payment-links/{link['id']}/pay", 422, "INVALID_STATUS_TRANSITION", json={"method": CARD}
+        "POST",
+        f"/payment-links/{link['id']}/pay",
+        422,
+        "INVALID_STATUS_TRANSITION",
+        json={"method": CARD},
     )
 
 
 def test_an_attempt_ends_with_the_session(sandbox: Sandbox) -> None:
     customer = sandbox.customer()["id"]
-    sessions = [sandbox.session(customer=customer), sandbox.session(mode="setup", customer=customer, line_items=[])]
+    sessions = [
+        sandbox.session(customer=customer),
+        sandbox.session(mode="setup", customer=customer, line_items=[]),
+    ]
     for session in sessions:
         sandbox.buy(session, THREE_STEP)
         put(sandbox, session, expires_at="2026-01-01T00:05:00Z")
@@ -118,13 +127,19 @@ def test_an_attempt_ends_with_the_session(sandbox: Sandbox) -> None:
 
 
 def test_how_a_dispute_ends(sandbox: Sandbox) -> None:
-    """B-56: won, it is completed; lost, the total falls by what was not refunded, until it is won; the count stays."""
+    """B-56: won: completed; lost: the total loses the unrefunded part till won; the count stays."""
     sandbox.settings(refund_timing="instant")
     method = sandbox.method()
     deposit = sandbox.deposit(method)
     path = f"/customers/{method['customer']}/"
     sandbox.api.post("/refunds/", {"transaction": deposit["id"], "amount": 1000})
-    ends = [("disputed", 4000), ("completed", 4000), ("disputed", 4000), ("failed", 0), ("completed", 4000)]
+    ends = [
+        ("disputed", 4000),
+        ("completed", 4000),
+        ("disputed", 4000),
+        ("failed", 0),
+        ("completed", 4000),
+    ]
     for status, total in ends:
         put(sandbox, deposit, status=status)
         now = sandbox.api.get(path)
@@ -134,7 +149,10 @@ def test_how_a_dispute_ends(sandbox: Sandbox) -> None:
 
 @pytest.mark.parametrize("review", [False, True])
 def test_a_lost_dispute_fails_the_refunds_under_way(review: bool, sandbox: Sandbox) -> None:
-    """B-56: as the first job after the answer; a buyer has the money back once. What was lost may be won later."""
+    """B-56: as the first job after the answer; a buyer has the money back once.
+
+    What was lost may be won later.
+    """
     sandbox.settings(refund_review=review)
     method = sandbox.method()
     deposit = sandbox.deposit(method)
@@ -149,7 +167,10 @@ def test_a_lost_dispute_fails_the_refunds_under_way(review: bool, sandbox: Sandb
     assert (refund["status"], refund["failure_reason"]) == ("failed", "dispute_lost")
     assert "refund" not in str(planned(sandbox))
     ledger = sandbox.control.get("/ledger")
-    assert {total["account"]: total["amount"] for total in ledger["totals"]} == {"buyers": 0, "merchant": 0}
+    assert {total["account"]: total["amount"] for total in ledger["totals"]} == {
+        "buyers": 0,
+        "merchant": 0,
+    }
     put(sandbox, deposit, status="completed")
     with sandbox.expect("refund.succeeded"):
         sandbox.api.post("/refunds/", {"transaction": deposit["id"]})
@@ -177,7 +198,12 @@ def test_the_rest_follows_its_status_too(sandbox: Sandbox) -> None:
     assert "refund" not in str(planned(sandbox))
     method = sandbox.method()
     put(sandbox, method, status="expired")
-    put(sandbox, method, status="active", details={**method["details"], "exp_year": 2026, "exp_month": 1})
+    put(
+        sandbox,
+        method,
+        status="active",
+        details={**method["details"], "exp_year": 2026, "exp_month": 1},
+    )
     assert ("payment_method.expire", FEBRUARY) in planned(sandbox)
 
 
@@ -198,7 +224,7 @@ def test_a_delivery_follows_its_next_attempt(sandbox: Sandbox, receiver: Receive
     assert {each["status"] for each in sandbox.deliveries(endpoint)} == {"succeeded", "failed"}
 
 
-# -- no state without an end: something planned, or something that a client can do, leads on from each
+# -- no state without an end: something planned, or a request of a client, leads on from each
 
 
 PLANNED = "planned"
@@ -221,7 +247,10 @@ WAYS: Mapping[tuple[str, str], str] = {
     ("transaction", "pending"): "/transactions/{id}/cancel/",
     ("transaction", "approved"): PLANNED,
     ("transaction", "completed"): "B-57: it is refunded, which is an object of its own",
-    ("transaction", "disputed"): "B-56: until a refund under way makes it fully refunded or it is set directly",
+    (
+        "transaction",
+        "disputed",
+    ): "B-56: until a refund under way makes it fully refunded or it is set directly",
     ("refund", "pending"): PLANNED,
     ("refund", "processing"): PLANNED,
     ("checkout_session", "open"): PLANNED,
@@ -257,10 +286,14 @@ MADE: Mapping[str, Callable[[Sandbox], Any]] = {
     "payment_intent": lambda sandbox: sandbox.intent(sandbox.method()),
     "payment_method": Sandbox.method,
     "transaction": Sandbox.deposit,
-    "transaction pending": lambda sandbox: paid(sandbox, type="bank_transfer", iban="FR1420041010050500013M02606"),
+    "transaction pending": lambda sandbox: paid(
+        sandbox, type="bank_transfer", iban="FR1420041010050500013M02606"
+    ),
     "transaction approved": lambda sandbox: paid(sandbox, number="4000 0000 0000 0077"),
     "subscription trialing": lambda sandbox: sandbox.subscribe(trial_period_days=10),
-    "refund": lambda sandbox: sandbox.api.post("/refunds/", {"transaction": sandbox.deposit()["id"]}),
+    "refund": lambda sandbox: sandbox.api.post(
+        "/refunds/", {"transaction": sandbox.deposit()["id"]}
+    ),
     "checkout_session": Sandbox.session,
     "payment_link": Sandbox.link,
     "webhook_delivery": delivery,
@@ -276,22 +309,35 @@ def test_each_state_has_a_way_out(sandbox: Sandbox, kind: str, status: str) -> N
     sandbox.settle()
     sandbox.control.patch(f"/objects/{made['id']}", {"status": status})
     if way == PLANNED:
-        planned = [job["due_at"] for job in sandbox.control.get("/schedule")["data"] if job["object"] == made["id"]]
+        planned = [
+            job["due_at"]
+            for job in sandbox.control.get("/schedule")["data"]
+            if job["object"] == made["id"]
+        ]
         sandbox.advance_to(max(planned, default=sandbox.now))
     elif way.startswith("/"):
         sandbox.api.post(way.format(**made))
     if way == PLANNED or way.startswith("/"):
-        assert sandbox.control.get(f"/objects/{made['id']}")["status"] != status or kind == "subscription"
+        assert (
+            sandbox.control.get(f"/objects/{made['id']}")["status"] != status
+            or kind == "subscription"
+        )
     else:
         assert way.startswith("B-")
 
 
 def test_nothing_under_way_waits_for_good(sandbox: Sandbox) -> None:
-    """As buyers leave it: every payment that waits has an end that is planned, whatever it is made with."""
+    """As buyers leave it: every waiting payment, of any method, has a planned end."""
     methods: list[Any] = [
         {"type": "mobile_money", "phone": "+24177000003"},
         {"type": "mobile_money", "phone": "+24177000006"},
-        {"type": "bank_card", "number": "4000 0000 0000 3220", "exp_month": 12, "exp_year": 2030, "cvc": "123"},
+        {
+            "type": "bank_card",
+            "number": "4000 0000 0000 3220",
+            "exp_month": 12,
+            "exp_year": 2030,
+            "cvc": "123",
+        },
         {"type": "bank_transfer", "iban": "FR14 2004 1010 0505 0001 3M02 606"},
     ]
     trial = {"interval": "month", "trial_period_days": 7}
@@ -307,4 +353,8 @@ def test_nothing_under_way_waits_for_good(sandbox: Sandbox) -> None:
         sandbox.buy(sandbox.link(collect_customer_info=False), method)
     sandbox.advance("P1Y")
     waiting = sandbox.api.get("/payment-intents/", status="requires_action,processing")["data"]
-    assert waiting == sandbox.api.get("/checkout-sessions/", status="open,processing,payment_failed")["data"] == []
+    assert (
+        waiting
+        == sandbox.api.get("/checkout-sessions/", status="open,processing,payment_failed")["data"]
+        == []
+    )

@@ -1,4 +1,6 @@
-"""Whatever a tester sets directly, sums follow their parts and the ledger balances, then and later (B-89)."""
+"""Whatever a tester sets directly, sums follow their parts and the ledger balances, then and later
+(B-89).
+"""
 
 from __future__ import annotations
 
@@ -57,8 +59,12 @@ def paid_with(**method: Any) -> Made:
     """Return the maker of the transaction of a payment."""
 
     def make(sandbox: Sandbox) -> Any:
-        own = {"type": "bank_card", **CARD, **method} if "number" in method or not method else method
-        return sandbox.api.get(f"/transactions/{sandbox.pay(sandbox.method(**own))['transaction']}/")
+        own = (
+            {"type": "bank_card", **CARD, **method} if "number" in method or not method else method
+        )
+        return sandbox.api.get(
+            f"/transactions/{sandbox.pay(sandbox.method(**own))['transaction']}/"
+        )
 
     return make
 
@@ -79,7 +85,9 @@ def refunded(made: Made, *amounts: int, after: str = "8d") -> Made:
 def refund(after: str = "0s", **settings: Any) -> Made:
     def make(sandbox: Sandbox) -> Any:
         sandbox.settings(**settings)
-        made = sandbox.api.post("/refunds/", {"transaction": sandbox.deposit()["id"], "amount": 2000})
+        made = sandbox.api.post(
+            "/refunds/", {"transaction": sandbox.deposit()["id"], "amount": 2000}
+        )
         sandbox.advance(after)
         return sandbox.shown(made)
 
@@ -188,7 +196,9 @@ OBJECTS: Mapping[str, Made] = {
     "a deposit with a refund under way": refunded(paid_with(), 2000, after="0s"),
     "a refunded deposit": refunded(paid_with(), 2000, 3000),
     "a disputed deposit": with_status(refunded(paid_with(), 2000), "disputed"),
-    "a disputed deposit with a refund under way": with_status(refunded(paid_with(), 2000, after="0s"), "disputed"),
+    "a disputed deposit with a refund under way": with_status(
+        refunded(paid_with(), 2000, after="0s"), "disputed"
+    ),
     "a lost deposit": with_status(with_status(refunded(paid_with(), 2000), "disputed"), "failed"),
     "a returned amount": newest("transaction", refunded(paid_with(), 2000)),
     "a pending refund": refund(refund_review=True),
@@ -253,7 +263,17 @@ def values_of(sandbox: Sandbox, shown: Any, name: str, part: Any) -> Iterator[An
 
 
 KINDS = {
-    **{kind: kind for kind in ("customer", "product", "invoice", "subscription", "payment_intent", "transaction")},
+    **{
+        kind: kind
+        for kind in (
+            "customer",
+            "product",
+            "invoice",
+            "subscription",
+            "payment_intent",
+            "transaction",
+        )
+    },
     **{kind: kind for kind in ("payment_method", "checkout_session", "payment_link", "event")},
     "plan": "subscription_plan",
     "webhook": "webhook_endpoint",
@@ -263,18 +283,27 @@ KINDS = {
 
 def resolved(part: Any) -> Any:
     if "allOf" in part:
-        return {name: value for branch in part["allOf"] for name, value in resolved(branch).items()} | part
+        return {
+            name: value for branch in part["allOf"] for name, value in resolved(branch).items()
+        } | part
     if "$ref" in part:
         return resolved(SERVICE["components"]["schemas"][part["$ref"].rpartition("/")[2]])
     return part
 
 
 def statuses(kind: str) -> list[str]:
-    return [row.target for machine in STATE_MACHINES if machine.kind.kind == kind for row in machine.rows]
+    return [
+        row.target
+        for machine in STATE_MACHINES
+        if machine.kind.kind == kind
+        for row in machine.rows
+    ]
 
 
 def lines(present: Any) -> Iterator[Any]:
-    """Yield lines with another price, with a sum that does not fit, with one more, and with one that costs nothing."""
+    """Yield lines with another price, with a sum that does not fit, with one more, and with one
+    that costs nothing.
+    """
     total = "amount_total" if "amount_total" in present[0] else "amount"
     first, rest = present[0], present[1:]
     yield [{**first, "quantity": 1, "unit_amount": 300, total: 300}, *rest]
@@ -292,7 +321,9 @@ TOLERATED: Mapping[tuple[str, str], str] = {
     ("transaction", "fee"): ": fee ",
     ("subscription", "status"): "past due, and nothing is owed",
 }
-"""What may stand apart after a field is set: counters and fees may be set, and a subscription may be past due."""
+"""What may stand apart after a field is set: counters and fees may be set, and a subscription may
+be past due.
+"""
 
 
 PAYABLE = {
@@ -303,7 +334,17 @@ PAYABLE = {
 """The kinds of object that buyers pay, and the statuses in which they can."""
 
 
-NAMED = {"name", "description", "footer", "email", "firstname", "lastname", "url", "images", "reason"}
+NAMED = {
+    "name",
+    "description",
+    "footer",
+    "email",
+    "firstname",
+    "lastname",
+    "url",
+    "images",
+    "reason",
+}
 """Fields that are for people."""
 
 
@@ -319,7 +360,11 @@ class Place:
         return self.runtimes[read_key(f"Bearer {self.sandbox.key}")].world
 
     def broken(self, tolerated: str = "\n") -> list[str]:
-        balanced = [] if self.sandbox.control.get("/ledger")["balanced"] else ["the ledger does not balance"]
+        balanced = (
+            []
+            if self.sandbox.control.get("/ledger")["balanced"]
+            else ["the ledger does not balance"]
+        )
         return [flag for flag in (*balanced, *broken_sums(self.world)) if tolerated not in flag]
 
     def tried(self, client: Client, path: str, body: Any = None) -> None:
@@ -350,17 +395,31 @@ class Place:
 
 
 @pytest.mark.parametrize("name", OBJECTS)
-def test_what_is_set_is_refused_or_followed(name: str, sandbox: Sandbox, server: RunningServer) -> None:
-    """By each field that the document shows, and each status: refused with a remedy, or all that is said adds up."""
+def test_what_is_set_is_refused_or_followed(
+    name: str, sandbox: Sandbox, server: RunningServer
+) -> None:
+    """By each field that the document shows, and each status: refused with a remedy, or all that is
+    said adds up.
+    """
     place, subject = Place(sandbox, server), OBJECTS[name](sandbox)
     sandbox.settle()
     shown = sandbox.control.get(f"/objects/{subject['id']}")
     kind = shown["object"]
-    properties = SERVICE["components"]["schemas"]["".join(part.title() for part in kind.split("_"))]["properties"]
+    properties = SERVICE["components"]["schemas"][
+        "".join(part.title() for part in kind.split("_"))
+    ]["properties"]
     sandbox.control.post("/snapshots", {"name": "before"})
     wrong = []
     assert place.broken() == []
-    for field in shown.keys() - {"id", "object", "metadata", "app", "livemode", "created_at", "updated_at"}:
+    for field in shown.keys() - {
+        "id",
+        "object",
+        "metadata",
+        "app",
+        "livemode",
+        "created_at",
+        "updated_at",
+    }:
         tolerated = TOLERATED.get((kind, field), "\n")
         for value in values_of(sandbox, shown, field, properties[field]):
             asked = sandbox.control.request("PATCH", f"/objects/{shown['id']}", json={field: value})

@@ -1,1 +1,1 @@
-"""Benchmarks: the emulator beside a bare hand-written Starlette application, measured in one run, on Linux."""
+"""Benchmarks: the emulator beside a bare Starlette application, measured in one run, on Linux."""

@@ -31,14 +31,27 @@ MEASURES: dict[str, Measure] = {
 }
 
 INSTALLED = ("start", "commands", "memory", "room")
-"""Measures in an environment of their own, with the package and nothing else; pip's registry is needed for it."""
+"""Measures in an environment of their own with the package alone; they need pip's registry."""
 
 
 @click.command()
-@click.option("--quick", is_flag=True, help="Fewer and shorter rounds: a minute instead of several.")
-@click.option("--only", multiple=True, type=click.Choice(list(MEASURES)), help="One measure; may be repeated.")
-@click.option("--runs", default=1, type=click.IntRange(1, 10), help="Runs; the table gives their medians and spread.")
-@click.option("--write", type=click.Path(exists=True, path_type=Path), help="The page whose rows are written anew.")
+@click.option(
+    "--quick", is_flag=True, help="Fewer and shorter rounds: a minute instead of several."
+)
+@click.option(
+    "--only", multiple=True, type=click.Choice(list(MEASURES)), help="One measure; may be repeated."
+)
+@click.option(
+    "--runs",
+    default=1,
+    type=click.IntRange(1, 10),
+    help="Runs; the table gives their medians and spread.",
+)
+@click.option(
+    "--write",
+    type=click.Path(exists=True, path_type=Path),
+    help="The page whose rows are written anew.",
+)
 def main(quick: bool, only: Sequence[str], write: Path | None, runs: int) -> None:
     """Measure the emulator beside a bare Starlette app."""
     size = QUICK if quick else Size()
@@ -74,10 +87,12 @@ def _figure(value: float | None) -> str:
 
 
 def page(measured: Sequence[Row], earlier: str) -> str:
-    """Return the page with these rows in the place of those of their names; what limits each stays as it is written."""
+    """Return the page with these rows in place of their namesakes; their limits stay as written."""
     for row in measured:
         line = re.compile(rf"^\| {re.escape(row.measure)} \|.*\|(.*)\|$", re.MULTILINE)
-        earlier = line.sub(lambda found, row=row: f"| {' | '.join(_cells(row))} |{found[1]}|", earlier)  # type: ignore[misc]
+        earlier = line.sub(
+            lambda found, row=row: f"| {' | '.join(_cells(row))} |{found[1]}|", earlier
+        )  # type: ignore[misc]
     return earlier
 
 

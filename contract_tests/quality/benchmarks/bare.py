@@ -1,7 +1,8 @@
-"""The yardstick: customers over HTTP as one writes them with Starlette and a JSON Schema, with nothing around them.
+"""The yardstick: customers over HTTP, plain Starlette and a JSON Schema, with nothing around.
 
-The key is compared, the body validated, the customer stored, the list enveloped. It runs as the emulator does, on uvicorn
-with uvloop and httptools. ``python -m contract_tests.quality.benchmarks.bare --port PORT``
+The key is compared, the body validated, the customer stored, the list enveloped. It runs as the
+emulator does, on uvicorn with uvloop and httptools. ``python -m
+contract_tests.quality.benchmarks.bare --port PORT``
 """
 
 from __future__ import annotations
@@ -59,16 +60,34 @@ async def customers(request: Request) -> Response:
         return answer({"code": "INVALID_API_KEY"}, 401)
     if request.method == "GET":
         size = int(request.query_params.get("page_size", 20))
-        pages = {"count": len(ORDER), "total_pages": -(-len(ORDER) // size), "page": 1, "page_size": size}
+        pages = {
+            "count": len(ORDER),
+            "total_pages": -(-len(ORDER) // size),
+            "page": 1,
+            "page_size": size,
+        }
         data = [ROWS[id] for id in ORDER[: -size - 1 : -1]]
-        return answer({"object": "list", "data": data, "pagination": {**pages, "previous": None, "next": None}})
+        return answer(
+            {
+                "object": "list",
+                "data": data,
+                "pagination": {**pages, "previous": None, "next": None},
+            }
+        )
     body = msgspec.json.decode(await request.body())
     if not VALID.is_valid(body):
         return answer({"code": "VALIDATION_ERROR"}, 422)
     first, _, last = body["name"].partition(" ")
     id = f"cust_{secrets.token_hex(12)}"
     own = {"phone": body.get("phone"), "metadata": body.get("metadata", {})}
-    ROWS[id] = {"id": id, "email": body["email"], "firstname": first, "lastname": last, **own, **NEW}
+    ROWS[id] = {
+        "id": id,
+        "email": body["email"],
+        "firstname": first,
+        "lastname": last,
+        **own,
+        **NEW,
+    }
     ORDER.append(id)
     return answer(ROWS[id], 201)
 
@@ -81,11 +100,22 @@ async def customer(request: Request) -> Response:
 
 
 app = Starlette(
-    routes=[Route("/v1/customers/", customers, methods=["GET", "POST"]), Route("/v1/customers/{id}/", customer)]
+    routes=[
+        Route("/v1/customers/", customers, methods=["GET", "POST"]),
+        Route("/v1/customers/{id}/", customer),
+    ]
 )
 
 if __name__ == "__main__":
     config = uvicorn.Config(
-        app, loop="uvloop", http="httptools", ws="none", lifespan="off", log_level="warning", access_log=False
+        app,
+        loop="uvloop",
+        http="httptools",
+        ws="none",
+        lifespan="off",
+        log_level="warning",
+        access_log=False,
     )
-    uvicorn.Server(config).run(sockets=[socket.create_server(("127.0.0.1", int(sys.argv[2])), backlog=2048)])
+    uvicorn.Server(config).run(
+        sockets=[socket.create_server(("127.0.0.1", int(sys.argv[2])), backlog=2048)]
+    )

@@ -1,7 +1,8 @@
-"""Where it grows: the cost of each operation against the customers of a world, as plots and tables on the page of figures.
+"""Growth: the cost of each operation by the number of a world's customers, as plots and tables.
 
-``python -m contract_tests.quality.benchmarks.curves`` fills one world in memory, and one that is stored, up to each size, and
-measures there; also how long another world waits meanwhile. Exit status 1 if a cost grows by more than the size.
+``python -m contract_tests.quality.benchmarks.curves`` fills one world in memory, and one that is
+stored, up to each size, and measures there; also how long another world waits meanwhile. Exit
+status 1 if a cost grows by more than the size.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ SUBSCRIPTIONS = 100
 """Customers who subscribe by the month, in a world of any size: an advance renews them."""
 
 STEEPEST = 1.15
-"""The exponent beyond which a cost grows by more than the size; 0.15 are for what else the machine does."""
+"""The exponent beyond which a cost outgrows the size; 0.15 are for the machine's other work."""
 
 WAIT = "others wait, "
 """What the name of a figure begins with that is the longest wait of another world."""
@@ -46,13 +47,20 @@ Curves = dict[str, dict[int, float]]
 
 
 @click.command()
-@click.option("--size", "sizes", multiple=True, type=click.IntRange(SUBSCRIPTIONS), help="May be repeated.")
 @click.option(
-    "--rounds", default=15, show_default=True, help="Of each operation; the median counts. A fifth of starts."
+    "--size", "sizes", multiple=True, type=click.IntRange(SUBSCRIPTIONS), help="May be repeated."
 )
-@click.option("--write/--no-write", default=True, help="Whether the plot and the page of figures are written.")
+@click.option(
+    "--rounds",
+    default=15,
+    show_default=True,
+    help="Of each operation; the median counts. A fifth of starts.",
+)
+@click.option(
+    "--write/--no-write", default=True, help="Whether the plot and the page of figures are written."
+)
 def main(sizes: tuple[int, ...], rounds: int, write: bool) -> None:
-    """Measure the cost of each operation in worlds of these sizes, by default of 1,000 to 300,000 customers."""
+    """Measure operations' costs in worlds of these sizes (default: 1,000 to 300,000 customers)."""
     curves: Curves = {}
     for size, name, cost in measured(sorted(sizes) or SIZES, rounds):
         curves.setdefault(name, {})[size] = cost
@@ -60,7 +68,11 @@ def main(sizes: tuple[int, ...], rounds: int, write: bool) -> None:
     if write:
         PLOT.write_text(plot(curves), "utf-8")
         PAGE.write_text(with_section(PAGE.read_text("utf-8"), section(curves)), "utf-8")
-    steep = [name for name, curve in curves.items() if not name.startswith(WAIT) and exponent(curve) > STEEPEST]
+    steep = [
+        name
+        for name, curve in curves.items()
+        if not name.startswith(WAIT) and exponent(curve) > STEEPEST
+    ]
     click.echo(f"grow by more than the size: {', '.join(steep) or 'nothing'}")
     sys.exit(bool(steep))
 
@@ -81,8 +93,15 @@ def measured(sizes: Sequence[int], rounds: int) -> Iterator[tuple[int, str, floa
                 yield size, name, _milliseconds(act, rounds)
             for name, act in operations(world).items():
                 with ThreadPoolExecutor(1) as thread:
-                    yield size, WAIT + name, max(waits(world, thread.submit(act), pause=0.002)) * 1000
-            yield from ((size, f"start, {name}", cost) for name, cost in _starts(stores, max(1, rounds // 5), size))
+                    yield (
+                        size,
+                        WAIT + name,
+                        max(waits(world, thread.submit(act), pause=0.002)) * 1000,
+                    )
+            yield from (
+                (size, f"start, {name}", cost)
+                for name, cost in _starts(stores, max(1, rounds // 5), size)
+            )
             for place in written:
                 yield from ((size, f"{WAIT}{name}", cost) for name, cost in _stored_waits(place))
 
@@ -100,7 +119,8 @@ def operations(server: Server) -> Mapping[str, Callable[[], Any]]:
         server.call("POST", "/_emulator/snapshots", {"name": f"s{next(numbers) % 2}"})
 
     def export() -> None:
-        # In pieces that are dropped: a large answer as a whole would hold up whatever else this process measures.
+        # In pieces that are dropped: a large answer as a whole would hold up whatever else this
+        # process measures.
         deque(load.pieces(server.port, "GET", "/_emulator/snapshots/s0"), maxlen=0)
 
     return {
@@ -109,7 +129,9 @@ def operations(server: Server) -> Mapping[str, Callable[[], Any]]:
         "filter": lambda: server.call("GET", f"{customers}?status=active&page_size=20"),
         "search": lambda: server.call("GET", f"{customers}?search=nobody"),
         "order": lambda: server.call("GET", f"{customers}?ordering=email&page_size=20"),
-        "advance by a month": lambda: server.call("POST", "/_emulator/clock/advance", {"by": "31d"}),
+        "advance by a month": lambda: server.call(
+            "POST", "/_emulator/clock/advance", {"by": "31d"}
+        ),
         "snapshot": snapshot,
         "restore": lambda: server.call("POST", "/_emulator/snapshots/s0/restore"),
         "export": export,
@@ -130,13 +152,17 @@ def _milliseconds(act: Callable[[], Any], rounds: int) -> float:
 def _subscribe(server: Server) -> None:
     plan = server.call("POST", "/v1/subscription-plans/", PLAN)["id"]
     for number in range(SUBSCRIPTIONS):
-        contact = {"email": f"subscriber{number}@example.com", "name": "Awa", "phone": "+24177000000"}
+        contact = {
+            "email": f"subscriber{number}@example.com",
+            "name": "Awa",
+            "phone": "+24177000000",
+        }
         customer = server.call("POST", "/v1/customers/", contact)["id"]
         server.call("POST", "/v1/subscriptions/", {"customer": customer, "plan": plan})
 
 
 def _starts(stores: Mapping[str, str], rounds: int, size: int) -> Iterator[tuple[str, float]]:
-    """Yield how long a server takes from its command to the first list of the stored world, for each kind of store."""
+    """Yield a server's time from its command to the stored world's first list, by kind of store."""
     # A TinyDB file is written whole, again and again, while it is filled.
     tinydb = stores["tinydb"].replace("worlds", f"worlds{size}")
     urls.convert(stores["sqlite"], tinydb)
@@ -152,11 +178,13 @@ def _starts(stores: Mapping[str, str], rounds: int, size: int) -> Iterator[tuple
 
 
 def _stored_waits(place: str) -> Iterator[tuple[str, float]]:
-    """Yield how long another world waits while a stored one is opened, saved, restored and its snapshot deleted."""
+    """Yield another world's wait for a stored one's opening, save, restore, snapshot's deletion."""
     with running((*FROZEN, "--state", place, "--max-worlds", "2")) as (server,):
 
         def opened() -> None:
-            server.call("GET", "/v1/customers/", key="sk_test_third")  # of three, the longest unused is put away
+            server.call(
+                "GET", "/v1/customers/", key="sk_test_third"
+            )  # of three, the longest unused is put away
             time.sleep(1)
             server.call("GET", "/v1/customers/")
 
@@ -174,7 +202,7 @@ def _stored_waits(place: str) -> Iterator[tuple[str, float]]:
 
 
 def exponent(curve: Mapping[int, float]) -> float:
-    """Return by which power of the size a cost grows over the last decade: 0 not at all, 1 as the size does."""
+    """Return the power of the size by which a cost grows over the last decade: 0 none, 1 linear."""
     last = max(curve)
     first = min(size for size in curve if size >= last / 10)
     return math.log(curve[last] / curve[first]) / math.log(last / first) if last > first else 0.0
@@ -195,7 +223,10 @@ world.
 
 def section(curves: Curves) -> str:
     sizes = sorted({size for curve in curves.values() for size in curve})
-    lines = [f"| | {' | '.join(f'{size:,}' for size in sizes)} | grows by |", "|---|" + "--:|" * (len(sizes) + 1)]
+    lines = [
+        f"| | {' | '.join(f'{size:,}' for size in sizes)} | grows by |",
+        "|---|" + "--:|" * (len(sizes) + 1),
+    ]
     for name, curve in ((name, curve) for name, curve in curves.items() if ":" not in name):
         cells = [f"{curve[size]:,.1f}" if size in curve else "–" for size in sizes]
         power = "" if name.startswith(WAIT) else f"{max(0.0, exponent(curve)):.1f}"
@@ -216,21 +247,28 @@ WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 470, 380, 62, 140, 40, 44
 
 
 def plot(curves: Curves) -> str:
-    """Return the plots of requests, of starts and of what others wait, side by side on logarithmic axes."""
+    """Return the plots of requests, starts and others' waits, side by side on logarithmic axes."""
     starts = {name: curve for name, curve in curves.items() if name.startswith("start")}
     others = {name: curve for name, curve in curves.items() if name.startswith(WAIT)}
     stored = {name: curve for name, curve in others.items() if ":" in name}
     panels = {
-        "Requests": {name: curve for name, curve in curves.items() if name not in {*starts, *others}},
+        "Requests": {
+            name: curve for name, curve in curves.items() if name not in {*starts, *others}
+        },
         "Start": starts,
         "Others wait": {name: curve for name, curve in others.items() if name not in stored},
         "Others wait, stored": stored,
     }
-    drawn = "".join(_panel(title, each, number * WIDTH) for number, (title, each) in enumerate(panels.items()))
+    drawn = "".join(
+        _panel(title, each, number * WIDTH) for number, (title, each) in enumerate(panels.items())
+    )
     style = "text{font:12px system-ui,sans-serif;fill:#57606a}path{fill:none;stroke-width:2}"
     style += ".grid{stroke:#8c959f55;stroke-width:1}"
     size = f'width="{4 * WIDTH}" height="{HEIGHT}" viewBox="0 0 {4 * WIDTH} {HEIGHT}"'
-    label = "The cost of each operation in milliseconds against the customers of a world, on logarithmic axes"
+    label = (
+        "The cost of each operation in milliseconds against the customers of a world, on"
+        " logarithmic axes"
+    )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label="{label}">\n'
         f"<style>{style}</style>\n{drawn}</svg>\n"
@@ -253,9 +291,14 @@ def _panel(title: str, curves: Curves, left: float) -> str:
     parts = [f'<text x="{left + LEFT}" y="20" font-weight="600">{title}: ms by customers</text>']
     for cost in (10.0**power for power in range(low, high + 1)):
         parts.append(f'<path class="grid" d="M{left + LEFT} {y(cost):.1f}H{ends}"/>')
-        parts.append(f'<text x="{left + LEFT - 6}" y="{y(cost) + 4:.1f}" text-anchor="end">{cost:,g}</text>')
+        parts.append(
+            f'<text x="{left + LEFT - 6}" y="{y(cost) + 4:.1f}" text-anchor="end">{cost:,g}</text>'
+        )
     below = HEIGHT - 22
-    parts += [f'<text x="{x(size):.1f}" y="{below}" text-anchor="middle">{size // 1000}k</text>' for size in sizes]
+    parts += [
+        f'<text x="{x(size):.1f}" y="{below}" text-anchor="middle">{size // 1000}k</text>'
+        for size in sizes
+    ]
     placed = -math.inf
     by_height = sorted(curves.items(), key=lambda item: y(item[1][max(item[1])]))
     for color, (name, curve) in zip(COLORS, by_height, strict=False):

@@ -1,6 +1,7 @@
-"""The servers that are compared, each a process, and the load: requests over keep-alive connections, timed one by one.
+"""The servers under comparison, as processes, and the load: keep-alive requests, timed singly.
 
-The load runs in a process of its own (:func:`generator`), so that it shares no interpreter with what it measures.
+The load runs in a process of its own (:func:`generator`), so that it shares no interpreter with
+what it measures.
 """
 
 from __future__ import annotations
@@ -31,8 +32,11 @@ PROGRAMS = {"emulator": ("-P", *SERVE), "bare": ("-m", "contract_tests.quality.b
 BARE, EMULATOR = ("bare",), ("emulator", "--quiet")
 FROZEN = (*EMULATOR, "--clock", "frozen@2026-01-01T00:00:00Z")
 
-# An installed package has its bytecode, and here the first start leaves it for those that are measured.
-ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+# An installed package has its bytecode, and here the first start leaves it for those that are
+# measured.
+ENVIRONMENT = {
+    name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
+}
 
 CONNECTIONS = 16
 
@@ -54,7 +58,11 @@ class Server(ServerProcess):
 
     def ids(self, path: str, count: int) -> list[str]:
         pages = range(1, -(-count // 100) + 1)
-        data = [item for page in pages for item in self.call("GET", f"{path}?page_size=100&page={page}")["data"]]
+        data = [
+            item
+            for page in pages
+            for item in self.call("GET", f"{path}?page_size=100&page={page}")["data"]
+        ]
         return [item["id"] for item in data[:count]]
 
 
@@ -85,19 +93,21 @@ PIECE = 64 * 1024
 
 @contextmanager
 def running(*kinds: tuple[str, ...], python: str = sys.executable) -> Iterator[list[Server]]:
-    """Servers side by side, stopped at the end; ``python`` is the interpreter of the environment that they run in."""
+    """Servers side by side, stopped at the end; ``python`` is their environment's interpreter."""
     with ExitStack() as stack:
         yield [stack.enter_context(Server(*kind, python=python)) for kind in kinds]
 
 
 class Result(NamedTuple):
-    """How a load went: answers per second, and the milliseconds that 99 % of the answers took at most."""
+    """A load's result: responses per second, and the most milliseconds of the fastest 99 %."""
 
     rate: float
     p99: float
 
 
-def request(method: str, path: str, body: Mapping[str, object] | None = None, key: str = KEY) -> bytes:
+def request(
+    method: str, path: str, body: Mapping[str, object] | None = None, key: str = KEY
+) -> bytes:
     content = b"" if body is None else msgspec.json.encode(body)
     own = {"Authorization": f"Bearer {key}", "Content-Length": len(content)}
     fields = {"Host": "127.0.0.1", **HEADERS, **own}
@@ -112,14 +122,17 @@ CUSTOMER = {
     "phone": "+24106001234",
     "metadata": {"order_id": "6735", "plan": "gold", "source": "bench"},
 }
-"""What a shop sends of a customer, beside the email. The phone gives the customer a payment method."""
+"""A shop's data on a customer, beside the email. The phone makes a payment method."""
 
 
 def creates(how_many: int, key: str = KEY, **fields: Any) -> list[bytes]:
     """Creates of customers that do not exist yet; a field that is None is not sent."""
     each = {name: value for name, value in {**CUSTOMER, **fields}.items() if value is not None}
     numbers = islice(_numbers, how_many)
-    return [request("POST", "/v1/customers/", {"email": f"{number}@example.com", **each}, key) for number in numbers]
+    return [
+        request("POST", "/v1/customers/", {"email": f"{number}@example.com", **each}, key)
+        for number in numbers
+    ]
 
 
 def generator() -> ProcessPoolExecutor:
@@ -163,7 +176,8 @@ class _Line(asyncio.Protocol):
         self._received = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport: asyncio.Transport = transport  # type: ignore[assignment]  # of a stream connection
+        # of a stream connection
+        self._transport: asyncio.Transport = transport  # type: ignore[assignment]
         self._next()
 
     def _next(self) -> None:

@@ -34,10 +34,10 @@ from contract_tests.support import postgres
 
 
 class Size(NamedTuple):
-    """How much is done. A round is one load of ``requests`` requests on each server, one after the other.
+    """The amount of work. A round is a load of ``requests`` requests on each server in turn.
 
-    ``python`` is the interpreter of the environment in which starts and memory are measured; one with more packages
-    takes longer and more.
+    ``python`` is the interpreter of the environment in which starts and memory are measured; one
+    with more packages takes longer and more.
     """
 
     starts: int = 7
@@ -56,10 +56,10 @@ FEW = 1_000
 
 
 class Row(NamedTuple):
-    """One line of the table; ``aim`` is what the ratio, or where it names a unit the emulator's figure, ought to be.
+    """A table's line; ``aim`` is for the ratio or, with a unit, for the emulator's own figure.
 
-    ``spread`` are the least and the greatest of several runs: of the ratio or, where there is none, of the emulator's
-    figure.
+    ``spread`` are the least and the greatest of several runs: of the ratio or, where there is none,
+    of the emulator's figure.
     """
 
     measure: str
@@ -75,11 +75,15 @@ def alone(measure: str, unit: str, figure: float, aim: str = "") -> Row:
     return Row(measure, unit, None, figure, None, aim)
 
 
-def beside(measure: str, unit: str, bare: Sequence[float], emulator: Sequence[float], aim: str = "") -> Row:
-    """Return the medians of all; the ratio is the median of the rounds' own, so that a busy minute counts on both sides."""
+def beside(
+    measure: str, unit: str, bare: Sequence[float], emulator: Sequence[float], aim: str = ""
+) -> Row:
+    """Return all medians; the ratio is the rounds' own median: a busy minute strikes both sides."""
     # So few customers may fit into memory that was there already: nothing to compare with.
     ratios = [ours / theirs for theirs, ours in zip(bare, emulator, strict=True) if theirs]
-    return Row(measure, unit, median(bare), median(emulator), median(ratios) if ratios else None, aim)
+    return Row(
+        measure, unit, median(bare), median(emulator), median(ratios) if ratios else None, aim
+    )
 
 
 def of_runs(runs: Sequence[Sequence[Row]]) -> list[Row]:
@@ -96,7 +100,7 @@ def _of_runs(rows: Sequence[Row]) -> Row:
 
 @contextmanager
 def installed() -> Iterator[str]:
-    """The Python of a new environment with the package alone, as its users have it. pip needs an index."""
+    """The Python of a new environment with only the package, as for users. pip needs an index."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
         python = str(Path(folder, "bin", "python"))
@@ -123,23 +127,29 @@ print(f"took {(time.perf_counter() - started) * 1000}")
 
 
 def commands(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
-    """``--help``; ``exec -- true`` beside the start of a server; what the plugin's import adds to that of pytest."""
+    """Measure ``--help``, ``exec -- true`` beside a server's start, the plugin beside pytest."""
     program = (size.python, "-P", "-m", "emulator.cli.main")
     rounds = range(size.starts + 1)
-    yield alone("--help", "ms", median([_said(*program, "--help")[0] for _ in rounds][1:]), "≤ 100 ms")
+    yield alone(
+        "--help", "ms", median([_said(*program, "--help")[0] for _ in rounds][1:]), "≤ 100 ms"
+    )
     serves, execs = [], []
     for _ in range(size.starts):
         with running(EMULATOR, python=size.python) as (server,):
             serves.append(server.start_ms)
         execs.append(_said(*program, "exec", "--", "true")[0])
     yield beside("exec -- true, beside a start", "ms", serves, execs, "≤ 1.5 ×")
-    plugin = [float(_said(sys.executable, "-c", PLUGIN)[1].rpartition("took ")[2]) for _ in rounds][1:]
+    plugin = [float(_said(sys.executable, "-c", PLUGIN)[1].rpartition("took ")[2]) for _ in rounds][
+        1:
+    ]
     yield alone("plugin that is not used", "ms", median(plugin), "≤ 15 ms")
 
 
 def _said(*command: str) -> tuple[float, str]:
     started = time.perf_counter()
-    done = subprocess.run(command, cwd=ROOT, env=ENVIRONMENT, check=True, stdout=subprocess.PIPE, text=True)
+    done = subprocess.run(
+        command, cwd=ROOT, env=ENVIRONMENT, check=True, stdout=subprocess.PIPE, text=True
+    )
     return (time.perf_counter() - started) * 1000, done.stdout
 
 
@@ -163,8 +173,8 @@ def memory(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
     with running(BARE, EMULATOR, python=size.python) as servers:
         for server in servers:
             at_start[server.name] = server.memory() / 2**20
-            # What a server loads with its first requests, and the requests it stores (so many and no more), are not the
-            # customers' doing.
+            # What a server loads with its first requests, and the requests it stores (so many and
+            # no more), are not the customers' doing.
             send(pool, server.port, creates(MAX_UNITS, phone=None))
             before = server.memory()
             send(pool, server.port, creates(size.customers, phone=None))
@@ -174,10 +184,11 @@ def memory(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
 
 
 def requests(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
-    """GET one, list 20 and create; of the emulator without its lines, and as it is by itself, printing one for each.
+    """GET one, list 20 and create; from the emulator without its lines, and with a line for each.
 
-    A rate is answers per second of the server's own processor time: what a load that leaves it no pause would get,
-    whatever the load costs and whatever else the machine does. Each server goes first as often as the others.
+    A rate is answers per second of the server's own processor time: what a load that leaves it no
+    pause would get, whatever the load costs and whatever else the machine does. Each server goes
+    first as often as the others.
     """
     with running(BARE, EMULATOR, ("emulator",)) as servers:
         for server in servers:
@@ -190,9 +201,13 @@ def requests(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
                     batch = make(server, size.requests)
                     used = server.processor_seconds()
                     result = send(pool, server.port, batch)
-                    own.append(result._replace(rate=len(batch) / (server.processor_seconds() - used)))
+                    own.append(
+                        result._replace(rate=len(batch) / (server.processor_seconds() - used))
+                    )
             for field, unit, aim in (("rate", "/s", least), ("p99", "ms", "≤ 1.2 ×")):
-                bare, quiet, plain = ([getattr(result, field) for result in each] for each in results)
+                bare, quiet, plain = (
+                    [getattr(result, field) for result in each] for each in results
+                )
                 yield beside(f"{name}: {field}", unit, bare, quiet, aim)
                 yield beside(f"{name}, a line printed: {field}", unit, bare, plain)
 
@@ -211,12 +226,12 @@ KINDS: dict[str, tuple[Callable[[Server, int], list[bytes]], str]] = {
     "list 20": (lambda _, how_many: _lists(how_many), "≥ 0.63 ×"),
     "create": (lambda _, how_many: creates(how_many), "≥ 0.39 ×"),
 }
-"""The requests of one round for one server, and the aim of their rate beside that of the bare application."""
+"""A round's requests for one server, and their rate's aim beside the bare application's."""
 
 
 @contextmanager
 def places() -> Iterator[dict[str, str]]:
-    """A new place of each kind of state; of PostgreSQL, which makes sure of every commit, where Debian's is installed."""
+    """New places for all kinds of state; PostgreSQL, which secures every commit, if from Debian."""
     with ExitStack() as cleanup:
         folder = Path(cleanup.enter_context(tempfile.TemporaryDirectory()))
         found = {"tinydb": f"tinydb:{folder}/worlds.json", "sqlite": f"sqlite:{folder}/worlds.db"}
@@ -226,7 +241,7 @@ def places() -> Iterator[dict[str, str]]:
 
 
 def stored(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
-    """Yield a create with each kind of state beside one in memory, which stands in the place of the bare application."""
+    """Yield a create with each kind of state beside one in memory (for the bare application)."""
     with (
         places() as stores,
         running(EMULATOR, *((*EMULATOR, "--state", place) for place in stores.values())) as servers,
@@ -237,7 +252,9 @@ def stored(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
                 each[name].append(1e6 / send(pool, server.port, creates(size.requests)).rate)
         for name in stores:
             aim = "≤ 2.5 ×" if name == "postgresql" else ""
-            yield beside(f"create, {name} beside memory", "µs", each["memory"][1:], each[name][1:], aim)
+            yield beside(
+                f"create, {name} beside memory", "µs", each["memory"][1:], each[name][1:], aim
+            )
 
 
 MONTHS = 12
@@ -245,12 +262,15 @@ PLAN = {"name": "Basic", "amount": 5000, "currency": "XAF", "interval": "month"}
 
 
 def clock(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
-    """Subscriptions advanced by a year: renewals per second, memory of each, and how long another world waits meanwhile."""
+    """Measure subscriptions advanced a year: renewals a second, memory each, others' wait."""
     renewals = size.subscriptions * MONTHS
     with running(FROZEN) as (server,):
         plan = server.call("POST", "/v1/subscription-plans/", PLAN)["id"]
         send(pool, server.port, creates(size.subscriptions, phone="+24177000000"))
-        bodies = [{"customer": each, "plan": plan} for each in server.ids("/v1/customers/", size.subscriptions)]
+        bodies = [
+            {"customer": each, "plan": plan}
+            for each in server.ids("/v1/customers/", size.subscriptions)
+        ]
         send(pool, server.port, [request("POST", "/v1/subscriptions/", body) for body in bodies])
         before = server.memory()
         with ThreadPoolExecutor(1) as thread:
@@ -275,7 +295,8 @@ def _advance(server: Server, renewals: int) -> float:
 def waits(server: Server, until: Future[Any], pause: float = 0.05) -> Iterator[float]:
     """Yield how long requests of another world take until something is done, in seconds.
 
-    There are twenty a second at most: enough to meet a wait of 50 ms, and little work beside the advance.
+    There are twenty a second at most: enough to meet a wait of 50 ms, and little work beside the
+    advance.
     """
     while True:
         started = time.perf_counter()
@@ -287,11 +308,11 @@ def waits(server: Server, until: Future[Any], pause: float = 0.05) -> Iterator[f
 
 
 WARM = 400
-"""Worlds that are opened first: what is loaded with them, and the caches they fill, is not the later ones' doing."""
+"""Worlds opened first: the later ones are not to blame for their modules and full caches."""
 
 
 def worlds(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
-    """Yield a test's world by itself and with its webhooks collected; what all of them leave in the process."""
+    """Yield a test's world alone and with collected webhooks; the remains of all in the process."""
     plain, webhooks, kib = pool.submit(thrown_away, size.worlds, min(WARM, size.worlds)).result()
     name = f"{size.worlds:,} worlds of tests"
     yield alone(f"{name}: each, one request", "ms", plain, "≤ 10 ms")
@@ -300,9 +321,10 @@ def worlds(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
 
 
 def thrown_away(how_many: int, warm: int) -> tuple[float, float, int]:
-    """Open and throw away so many worlds on one server in this process, half of them with a webhook receiver.
+    """Open and discard so many worlds on one server here, half of them with a webhook receiver.
 
-    Returns the median milliseconds of one without and with it, and the KiB that all left behind together.
+    Returns the median milliseconds of one without and with it, and the KiB that all left behind
+    together.
     """
     from emulator.testing import LocalServer
 
@@ -321,11 +343,12 @@ def thrown_away(how_many: int, warm: int) -> tuple[float, float, int]:
 
 
 def one(server: object, name: str, webhooks: bool) -> float:
-    """Return the milliseconds of one test's world: opened, a customer created (with its event), thrown away."""
+    """Return a test world's milliseconds: opened, one customer created (one event), discarded."""
     from emulator.testing import Emulator
 
     started = time.perf_counter()
-    with Emulator(key=f"sk_test_world-{name}", server=server) as world:  # type: ignore[arg-type]  # imported late
+    # imported late
+    with Emulator(key=f"sk_test_world-{name}", server=server) as world:  # type: ignore[arg-type]
         if webhooks:
             world.webhooks.listen()
         world.api.post("/v1/customers/", {"email": "awa@example.com", "name": "Awa Diop"})
@@ -336,5 +359,9 @@ def one(server: object, name: str, webhooks: bool) -> float:
 
 def _held() -> int:
     gc.collect()
-    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmRSS"))
+    line = next(
+        line
+        for line in Path("/proc/self/status").read_text().splitlines()
+        if line.startswith("VmRSS")
+    )
     return int(line.split()[1])

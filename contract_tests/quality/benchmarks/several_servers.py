@@ -1,4 +1,4 @@
-"""Requests a second of real time: two and three servers behind nginx beside one, the database and wrk on the same cores.
+"""Requests a second (real): two and three servers behind nginx beside one, all on the same cores.
 
 Where wrk, nginx or PostgreSQL is not installed there is nothing to measure.
 """
@@ -30,7 +30,8 @@ wrk.headers["Content-Type"] = "application/json"
 request = function()
   number = number + 1
   local email = "ada" .. number .. "NAME@example.com"
-  return wrk.format(nil, nil, nil, '{"email":"' .. email .. '","name":"Ada Lovelace","phone":"+24106001234"}')
+  local fields = '","name":"Ada Lovelace","phone":"+24106001234"}'
+  return wrk.format(nil, nil, nil, '{"email":"' .. email .. fields)
 end
 """
 
@@ -54,11 +55,14 @@ def _rates(count: int, what: str, size: Size) -> list[float]:
         listen = free_port()
         stack.enter_context(nginx(folder, listen, _divided(listen, ports)))
         apps = [f"shop{number}_{number % count}" for number in range(APPS)]
-        return [_rate(listen, apps, f"{what}{number}", what, folder) for number in range(min(3, size.rounds))]
+        return [
+            _rate(listen, apps, f"{what}{number}", what, folder)
+            for number in range(min(3, size.rounds))
+        ]
 
 
 def _divided(listen: int, ports: Sequence[int]) -> str:
-    """Return the configuration of the guide with these servers; the end of an App's name says which has it."""
+    """Return the guide's configuration with these servers; the end of an App's name selects one."""
     before, _, after = documented(listen, 0, 0, 0).partition("    split_clients")
     names = "".join(f'        "~_{number}$" worlds_{number};\n' for number in range(len(ports)))
     upstreams = "".join(
@@ -70,14 +74,27 @@ def _divided(listen: int, ports: Sequence[int]) -> str:
 
 
 def _rate(port: int, apps: Sequence[str], name: str, what: str, folder: Path) -> float:
-    """Return the answers a second of all Apps together. Raises ``RuntimeError`` for an answer that is no success."""
+    """Return all Apps' responses a second. Raises ``RuntimeError`` for an unsuccessful one."""
     script = folder / "create.lua"
     script.write_text(CREATE.replace("NAME", name))
-    load = ["wrk", "-t", "1", "-c", "4", "-d", "4s", *(["-s", str(script)] if what == "create" else [])]
+    load = [
+        "wrk",
+        "-t",
+        "1",
+        "-c",
+        "4",
+        "-d",
+        "4s",
+        *(["-s", str(script)] if what == "create" else []),
+    ]
     target = [f"http://127.0.0.1:{port}/v1/customers/", "-H"]
     keys = (f"Authorization: Bearer sk_test_{app}" for app in apps)
-    loads = [subprocess.Popen([*load, *target, key], stdout=subprocess.PIPE, text=True) for key in keys]
+    loads = [
+        subprocess.Popen([*load, *target, key], stdout=subprocess.PIPE, text=True) for key in keys
+    ]
     said = [load.communicate()[0] for load in loads]
     if any("Non-2xx" in text for text in said):
         raise RuntimeError(said)
-    return sum(float(each) for text in said for each in re.findall(r"Requests/sec: +([\d.]+)", text))
+    return sum(
+        float(each) for text in said for each in re.findall(r"Requests/sec: +([\d.]+)", text)
+    )

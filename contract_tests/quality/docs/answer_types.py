@@ -1,8 +1,9 @@
-"""The types of what the helpers of tests answer, for type checkers: ``python -m contract_tests.quality.docs.answer_types``.
+"""Test helpers' types, for checkers: ``python -m contract_tests.quality.docs.answer_types``.
 
-They are written from the two OpenAPI documents into ``emulator/testing/objects.pyi``, and from there into the package for Node
-(``objects.d.ts``): a misspelt field of an answer is an error of mypy, pyright and TypeScript. What the helpers of
-``AsyncEmulator`` take and answer is written from the plain helpers into ``awaited.pyi``.
+They are written from the two OpenAPI documents into ``emulator/testing/objects.pyi``, and from
+there into the package for Node (``objects.d.ts``): a misspelt field of an answer is an error of
+mypy, pyright and TypeScript. What the helpers of ``AsyncEmulator`` take and answer is written from
+the plain helpers into ``awaited.pyi``.
 """
 
 from __future__ import annotations
@@ -28,19 +29,50 @@ FOR_PYTHON = ROOT / "emulator" / "testing" / "objects.pyi"
 FOR_NODE = ROOT / "docs" / "examples" / "node" / "payments-emulator" / "objects.d.ts"
 
 ANSWERED = (
-    *("Customer", "Address", "PaymentMethod", "Product", "SubscriptionPlan", "Subscription", "CheckoutSession"),
-    *("PaymentLink", "PaymentIntent", "Transaction", "Invoice", "Refund", "Receipt", "SecurityProfile"),
-    *("WebhookEndpointWithSecret", "EventSelector", "Event", "Email", "Clock", "ClockAdvance", "ScheduledJob"),
+    *(
+        "Customer",
+        "Address",
+        "PaymentMethod",
+        "Product",
+        "SubscriptionPlan",
+        "Subscription",
+        "CheckoutSession",
+    ),
+    *(
+        "PaymentLink",
+        "PaymentIntent",
+        "Transaction",
+        "Invoice",
+        "Refund",
+        "Receipt",
+        "SecurityProfile",
+    ),
+    *(
+        "WebhookEndpointWithSecret",
+        "EventSelector",
+        "Event",
+        "Email",
+        "Clock",
+        "ClockAdvance",
+        "ScheduledJob",
+    ),
     *("LedgerEntry", "Outcome", "Fault", "Settings"),
 )
 
-MADE = ("CustomerCreate", "SubscriptionPlanCreate", "SubscriptionCreate", "CheckoutSessionCreate", "InvoiceCreate")
+MADE = (
+    "CustomerCreate",
+    "SubscriptionPlanCreate",
+    "SubscriptionCreate",
+    "CheckoutSessionCreate",
+    "InvoiceCreate",
+)
 """What the factories take: any of their fields, and an object in place of its id."""
 
 REFERENCES = ("customer", "plan", "product", "payment_method")
 """The fields that hold the id of another object."""
 
-HEAD = '''"""The objects of the service, as type checkers know them. Written from the OpenAPI documents, not by hand."""
+HEAD = '''\
+"""The service's objects for type checkers. Written from the OpenAPI documents, not by hand."""
 
 from collections.abc import Mapping
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
@@ -49,7 +81,7 @@ Ref: TypeAlias = str | Mapping[str, Any]
 '''
 
 LONGEST = 20
-"""The most values of an enumeration that is spelt out; countries, currencies and error codes are plain strings."""
+"""The most values of a written-out enumeration; countries, currencies, codes are plain strings."""
 
 PLAIN = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}
 
@@ -58,7 +90,9 @@ class Types:
     """The declarations so far, by name, each after those that it needs."""
 
     def __init__(self) -> None:
-        control, service = (bundles.load(name)["components"]["schemas"] for name in ("control", "service"))
+        control, service = (
+            bundles.load(name)["components"]["schemas"] for name in ("control", "service")
+        )
         self._schemas: Mapping[str, Any] = {**control, **service}
         self.declared: dict[str, str] = {}
 
@@ -72,7 +106,9 @@ class Types:
         parts = [self._resolved(part) for part in schema.get("allOf", [schema])]
         fields = {field: own for part in parts for field, own in part.get("properties", {}).items()}
         needed = {field for part in parts for field in part.get("required", ())}
-        self.declared[name] = ""  # it stands here while what it needs is declared; plain types get no name
+        self.declared[name] = (
+            ""  # it stands here while what it needs is declared; plain types get no name
+        )
         if fields:
             self.declared[name] = self._dict(name, fields, needed)
         elif len(schema.get("enum", ())) in range(2, LONGEST + 1):
@@ -90,7 +126,12 @@ class Types:
             rows = ", ".join(f'"{field}": {value}' for field, value in typed.items())
             return f"{name} = TypedDict({name!r}, {{{rows}}})"
         total = ", total=False" if name in MADE else ""
-        return "\n    ".join([f"class {name}(TypedDict{total}):", *(f"{field}: {own}" for field, own in typed.items())])
+        return "\n    ".join(
+            [
+                f"class {name}(TypedDict{total}):",
+                *(f"{field}: {own}" for field, own in typed.items()),
+            ]
+        )
 
     def _resolved(self, schema: Mapping[str, Any]) -> Mapping[str, Any]:
         return self._schemas[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
@@ -100,7 +141,9 @@ class Types:
             value = self.named(schema["$ref"].rpartition("/")[2])
         elif choices := schema.get("anyOf") or schema.get("allOf"):
             value = " | ".join(dict.fromkeys(self._expression(each, name) for each in choices))
-        elif len(values := [value for value in schema.get("enum", ()) if value is not None]) in range(1, LONGEST + 1):
+        elif len(
+            values := [value for value in schema.get("enum", ()) if value is not None]
+        ) in range(1, LONGEST + 1):
             value = f"Literal[{', '.join(map(repr, values))}]"
         elif schema.get("type") == "array":
             value = f"list[{self._expression(schema['items'], name)}]"
@@ -116,7 +159,9 @@ class Types:
             own = str(schema.get("title", name))
             self._declare(own, schema)
             return own
-        return f"dict[str, {self._expression(values, name) if isinstance(values, Mapping) else 'Any'}]"
+        return (
+            f"dict[str, {self._expression(values, name) if isinstance(values, Mapping) else 'Any'}]"
+        )
 
 
 def for_python() -> str:
@@ -128,9 +173,8 @@ def for_python() -> str:
 
 FOR_ASYNCIO = ROOT / "emulator" / "testing" / "awaited.pyi"
 
-ASYNCIO_HEAD = (
-    '"""The helpers of AsyncEmulator, as type checkers know them. Written from the plain ones, not by hand."""'
-)
+ASYNCIO_HEAD = '''\
+"""The helpers of AsyncEmulator for type checkers. Written from the plain ones, not by hand."""'''
 
 HELPERS = (Api, WorldClock, Events, Emails, Ledger, Webhooks, emulator.Emulator)
 
@@ -142,35 +186,56 @@ class Async{0}:
 
 
 def for_asyncio() -> str:
-    """Return the types of the helpers of ``AsyncEmulator``: each method and property of the plain ones is a coroutine."""
+    """Return the types of ``AsyncEmulator``'s helpers: the plain ones' members as coroutines."""
     known, classes = dict[str, str](), list[ast.ClassDef]()
     for plain in HELPERS:
-        classes += ast.parse(AWAITED.format(plain.__name__)).body  # type: ignore[arg-type]  # it is a class
+        # it is a class
+        classes += ast.parse(AWAITED.format(plain.__name__)).body  # type: ignore[arg-type]
         own = vars(getattr(emulator, classes[-1].name, object))
         for base in plain.__mro__[-2::-1]:
             for node in ast.walk(ast.parse(inspect.getsource(sys.modules[base.__module__]))):
                 match node:
                     case ast.Import(names=names):
-                        known |= {each.asname or each.name: f"import {ast.unparse(each)}" for each in names}
+                        known |= {
+                            each.asname or each.name: f"import {ast.unparse(each)}"
+                            for each in names
+                        }
                     case ast.ImportFrom(module=module, names=names):
                         known |= {each.name: f"from {module} import {each.name}" for each in names}
                     case ast.ClassDef(name=name, body=body):
                         known[name] = f"from {base.__module__} import {name}"
                         methods = body if name == base.__name__ else []
-                        classes[-1].body += [each for node in methods for each in _awaited(node, own, plain.__name__)]
+                        classes[-1].body += [
+                            each for node in methods for each in _awaited(node, own, plain.__name__)
+                        ]
     used = {node.id for each in classes for node in ast.walk(each) if isinstance(node, ast.Name)}
-    return "\n".join([ASYNCIO_HEAD, *sorted(known[name] for name in used & known.keys()), *map(ast.unparse, classes)])
+    return "\n".join(
+        [
+            ASYNCIO_HEAD,
+            *sorted(known[name] for name in used & known.keys()),
+            *map(ast.unparse, classes),
+        ]
+    )
 
 
 def _awaited(node: ast.stmt, own: Container[str], plain: str) -> Iterator[ast.AsyncFunctionDef]:
-    """Yield a public method or property as a coroutine function, of which only the docstring is left."""
+    """Yield a public method or property as a coroutine function with nothing but its docstring."""
     match node:
-        case ast.FunctionDef(name=name, decorator_list=[] | [ast.Name("property")], args=given) if name[0] != "_":
+        case ast.FunctionDef(name=name, decorator_list=[] | [ast.Name("property")], args=given) if (
+            name[0] != "_"
+        ):
             for values in (given.defaults, given.kw_defaults):
-                values[:] = [each if isinstance(each, ast.Constant | None) else ast.Constant(...) for each in values]
+                values[:] = [
+                    each if isinstance(each, ast.Constant | None) else ast.Constant(...)
+                    for each in values
+                ]
             body = node.body[:1] if ast.get_docstring(node) else [ast.Expr(ast.Constant(...))]
             is_self = isinstance(node.returns, ast.Name) and node.returns.id == "Self"
-            changed = {"body": body, "returns": ast.Name(plain) if is_self else node.returns, "decorator_list": []}
+            changed = {
+                "body": body,
+                "returns": ast.Name(plain) if is_self else node.returns,
+                "decorator_list": [],
+            }
             if name not in own:
                 yield ast.AsyncFunctionDef(**{**vars(node), **changed})
 
@@ -184,16 +249,30 @@ OF_NODE = {"str": "string", "int": "number", "float": "number", "bool": "boolean
 
 
 def for_node(python: str) -> str:
-    return "\n\n".join([NODE_HEAD, *(text for each in ast.parse(python).body if (text := _declaration(each)))]) + "\n"
+    return (
+        "\n\n".join(
+            [NODE_HEAD, *(text for each in ast.parse(python).body if (text := _declaration(each)))]
+        )
+        + "\n"
+    )
 
 
 def _declaration(statement: ast.stmt) -> str | None:
     match statement:
         case ast.ClassDef(name=name, body=fields, keywords=keywords):
-            rows = [(each.target.id, each.annotation) for each in fields if isinstance(each, ast.AnnAssign)]
+            rows = [
+                (each.target.id, each.annotation)
+                for each in fields
+                if isinstance(each, ast.AnnAssign)
+            ]
             return _interface(name, rows, all_optional=bool(keywords))
-        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(args=[_, ast.Dict(keys=keys, values=values)])):
-            return _interface(name, [(key.value, value) for key, value in zip(keys, values, strict=True)])
+        case ast.Assign(
+            targets=[ast.Name(id=name)],
+            value=ast.Call(args=[_, ast.Dict(keys=keys, values=values)]),
+        ):
+            return _interface(
+                name, [(key.value, value) for key, value in zip(keys, values, strict=True)]
+            )
         case ast.AnnAssign(target=ast.Name(id=name), value=value) if name != "Ref":
             return f"export type {name} = {_type(value)};"
     return None
@@ -237,4 +316,6 @@ def files() -> Iterator[tuple[Path, str]]:
 if __name__ == "__main__":
     for file, text in files():
         file.write_text(text, "utf-8")
-    subprocess.run([sys.executable, "-m", "ruff", "format", "--quiet", FOR_PYTHON, FOR_ASYNCIO], check=True)
+    subprocess.run(
+        [sys.executable, "-m", "ruff", "format", "--quiet", FOR_PYTHON, FOR_ASYNCIO], check=True
+    )

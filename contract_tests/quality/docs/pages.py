@@ -22,11 +22,14 @@ PAGES = sorted([ROOT / "README.md", *GUIDE.glob("*.md"), *CONTRIBUTING.glob("*.m
 """The pages whose samples are run."""
 
 _RELEASED = re.compile(r"<!-- released\n.*?-->\n", re.S)
-_BLOCK = re.compile(r"(?:<!-- not run: (?P<reason>[^>]+) -->\n)?^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.S | re.M)
+_BLOCK = re.compile(
+    r"(?:<!-- not run: (?P<reason>[^>]+) -->\n)?^```(?P<language>\w*)\n(?P<text>.*?)^```$",
+    re.S | re.M,
+)
 
 
 class Sample(NamedTuple):
-    """One block of code; ``reason`` says why it is not run, and ``answer`` is what the page says comes of it."""
+    """A block of code; ``reason`` says why not to run it, ``answer`` is the result on the page."""
 
     page: Path
     line: int
@@ -41,14 +44,19 @@ def name(page: Path) -> str:
 
 
 def samples(page: Path) -> Iterator[Sample]:
-    """Yield the samples of a page in order. A block of ``text`` right after another block is the answer to it."""
-    # What a release says instead, once there are packages, is tried by the rehearsal of a release. Lines keep their numbers.
+    """Yield a page's samples in order. A block of ``text`` right after another is its result."""
+    # What a release says instead, once there are packages, is tried by the rehearsal of a release.
+    # Lines keep their numbers.
     text = _RELEASED.sub(lambda match: "\n" * match[0].count("\n"), page.read_text("utf-8"))
     blocks = list(_BLOCK.finditer(text))
     for block, following in zip_longest(blocks, blocks[1:]):
         if block["language"] == "text":
             continue
-        answers = following and following["language"] == "text" and text[block.end() : following.start()].isspace()
+        answers = (
+            following
+            and following["language"] == "text"
+            and text[block.end() : following.start()].isspace()
+        )
         yield Sample(
             page,
             text.count("\n", 0, block.start()) + 1,

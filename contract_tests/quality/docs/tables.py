@@ -1,4 +1,4 @@
-"""Tables in the pages that the code knows: written between markers by ``python -m contract_tests.quality.docs.tables``."""
+"""Pages' tables from the code, in markers: ``python -m contract_tests.quality.docs.tables``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ Cells = Iterable[object]
 
 
 def _table(*head: str, rows: Iterable[Cells]) -> str:
-    lines = ["| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in row) + " |" for row in rows]
+    lines = [
+        "| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in row) + " |"
+        for row in rows
+    ]
     return "\n".join(["| " + " | ".join(head) + " |", "|" + "---|" * len(head), *lines])
 
 
@@ -38,9 +41,9 @@ def probes() -> str:
     numbers = {probe.number for probe in known.probes.values()}
     alone = [name for name, probe in known.probes.items() if not probe.needs]
     return (
-        f"{len(known.probes)} probes ask about {len(numbers)} of {len(numbered_assumptions())} assumptions, with at most "
-        f"{known.budget(known.probes)} requests; {len(alone)} of them need nothing but a key and make at most "
-        f"{known.budget(alone)}."
+        f"{len(known.probes)} probes ask about {len(numbers)} of {len(numbered_assumptions())}"
+        f" assumptions, with at most {known.budget(known.probes)} requests; {len(alone)} of them"
+        f" need nothing but a key and make at most {known.budget(alone)}."
     )
 
 
@@ -78,8 +81,14 @@ def commands() -> str:
 
 
 def workflows() -> str:
-    read = ((file, yaml.safe_load(file.read_text("utf-8"))) for file in sorted((ROOT / "docs/workflows").iterdir()))
-    rows = [(_code(file.name), each["info"]["summary"], len(each["workflows"][0]["steps"])) for file, each in read]
+    read = (
+        (file, yaml.safe_load(file.read_text("utf-8")))
+        for file in sorted((ROOT / "docs/workflows").iterdir())
+    )
+    rows = [
+        (_code(file.name), each["info"]["summary"], len(each["workflows"][0]["steps"]))
+        for file, each in read
+    ]
     return _table("file", "what happens", "steps", rows=rows)
 
 
@@ -91,7 +100,8 @@ def subscription_shop() -> str:
         if isinstance(node, ast.FunctionDef)
     }
     shown = "\n\n\n".join(
-        f"    {methods[name]}" for name in ("has_access", "pay_now", "reconcile", "_look_up", "_handle")
+        f"    {methods[name]}"
+        for name in ("has_access", "pay_now", "reconcile", "_look_up", "_handle")
     )
     return f"<!-- not run: it is a part of the shop -->\n```python\n{textwrap.dedent(shown)}\n```"
 
@@ -101,7 +111,9 @@ def set_elsewhere() -> str:
     rows: list[Cells] = []
     for kind in dict.fromkeys((*RECKONED, *BROUGHT)):
         fields, statuses = (sorted(table.get(kind, ())) for table in (RECKONED, BROUGHT))
-        listed = ("".join(f", `{name}`" for name in names)[2:] or "–" for names in (fields, statuses))
+        listed = (
+            "".join(f", `{name}`" for name in names)[2:] or "–" for names in (fields, statuses)
+        )
         rows.append((kind.kind.replace("_", " "), *listed))
     return _table("object", "fields", "statuses", rows=rows)
 
@@ -121,7 +133,7 @@ _MARKED = re.compile(r"(<!-- begin: (?P<name>[^>]+) -->\n).*?(<!-- end: (?P=name
 
 
 def filled(text: str) -> str:
-    """Return a page with its tables as the code knows them now. Raises ``KeyError`` for an unknown table."""
+    """Return a page with its tables as of now. Raises ``KeyError`` for an unknown table."""
     return _MARKED.sub(lambda found: f"{found[1]}\n{TABLES[found['name']]()}\n\n{found[3]}", text)
 
 

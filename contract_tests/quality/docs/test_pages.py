@@ -1,4 +1,4 @@
-"""Pages are true: what they have typed gives what they say, tables are those of the code, and pictures are there."""
+"""Pages are true: typed lines have the shown results, tables are the code's, pictures exist."""
 
 from __future__ import annotations
 
@@ -53,13 +53,17 @@ def place(sample: Sample) -> str:
 
 
 def pattern(answer: str) -> re.Pattern[str]:
-    """What is said, where ``…`` stands for anything within a line and a line of it for any lines."""
+    """A text as a pattern: ``…`` is anything within a line, and a line of it any lines."""
     text = re.escape(answer.strip()).replace("\\\n…\\\n", "\n(?s:.*)\n").replace("…", "[^\n]*")
     return re.compile(text)
 
 
 def scripts(page: Path) -> list[Sample]:
-    return [each for each in samples(page) if each.language == "sh" and not each.reason and not _serves(each)]
+    return [
+        each
+        for each in samples(page)
+        if each.language == "sh" and not each.reason and not _serves(each)
+    ]
 
 
 def _serves(sample: Sample) -> bool:
@@ -68,10 +72,16 @@ def _serves(sample: Sample) -> bool:
 
 @pytest.mark.parametrize(
     "page",
-    [pytest.param(page, marks=() if page == README else pytest.mark.long) for page in PAGES if scripts(page)],
+    [
+        pytest.param(page, marks=() if page == README else pytest.mark.long)
+        for page in PAGES
+        if scripts(page)
+    ],
     ids=name,
 )
-def test_what_is_typed_gives_what_is_said(page: Path, server: RunningServer, tmp_path: Path) -> None:
+def test_what_is_typed_gives_what_is_said(
+    page: Path, server: RunningServer, tmp_path: Path
+) -> None:
     """All samples of a page in one shell, as a reader would go through them."""
     typed = scripts(page)
     lines = "".join(f"{sample.text}\necho '{MARK}'\n" for sample in typed).replace(HOME, server.url)
@@ -95,7 +105,9 @@ def test_what_is_typed_gives_what_is_said(page: Path, server: RunningServer, tmp
     assert done.returncode == 0
 
 
-@pytest.mark.parametrize("sample", [each for each in ALL if each.language in DATA and not each.reason], ids=place)
+@pytest.mark.parametrize(
+    "sample", [each for each in ALL if each.language in DATA and not each.reason], ids=place
+)
 def test_data_can_be_read(sample: Sample, tmp_path: Path) -> None:
     """Such of the emulator's own fixtures as the emulator reads them."""
     assert DATA[sample.language](sample.text) is not None
@@ -105,7 +117,9 @@ def test_data_can_be_read(sample: Sample, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("sample", [each for each in ALL if _serves(each) and not each.reason], ids=place)
+@pytest.mark.parametrize(
+    "sample", [each for each in ALL if _serves(each) and not each.reason], ids=place
+)
 def test_what_starts_the_emulator_does(sample: Sample, tmp_path: Path) -> None:
     """Each line until it says so, on another port."""
     (tmp_path / "fixtures").symlink_to(ROOT / "fixtures")
@@ -130,13 +144,18 @@ def test_every_sample_is_tried() -> None:
 
 
 def test_a_new_user_has_a_path_of_five_pages() -> None:
-    """The first page names them in order, each leads to the next one, and each has samples that are run."""
+    """The first page names them in order, they lead on to each other, and all have run samples."""
     path = ["install", "quickstart", "first-test", "examinations", "going-live"]
     first = (GUIDE / "index.md").read_text("utf-8").partition("## New here")[2].partition("##")[0]
     assert re.findall(r"\((\w[\w-]*)\.md\)", first) == path
     for page, following in pairwise(path):
-        assert f"({following}.md)" in (GUIDE / f"{page}.md").read_text("utf-8").partition("Next: ")[2].splitlines()[0]
-    assert [page for page in path if all(each.reason for each in samples(GUIDE / f"{page}.md"))] == []
+        assert (
+            f"({following}.md)"
+            in (GUIDE / f"{page}.md").read_text("utf-8").partition("Next: ")[2].splitlines()[0]
+        )
+    assert [
+        page for page in path if all(each.reason for each in samples(GUIDE / f"{page}.md"))
+    ] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
@@ -155,7 +174,9 @@ def test_the_types_of_the_answers_are_those_of_the_documents() -> None:
     """Else: python -m contract_tests.quality.docs.answer_types"""
     *stubs, (node, text) = answer_types.files()
     for python, types in stubs:
-        assert ast.dump(ast.parse(python.read_text("utf-8"))) == ast.dump(ast.parse(types)), "but for its format"
+        assert ast.dump(ast.parse(python.read_text("utf-8"))) == ast.dump(ast.parse(types)), (
+            "but for its format"
+        )
     assert node.read_text("utf-8") == text
 
 
@@ -164,7 +185,9 @@ def test_the_licence_of_each_package_is_named() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     copied = {each.distribution for each in libraries([])}
     needed = {re.split(r"[^\w-]", line)[0] for line in project["dependencies"]} | copied
-    named = re.findall(r"^\| ([\w-]+) \|", (ROOT / "docs/contributing/licences.md").read_text("utf-8"), re.M)
+    named = re.findall(
+        r"^\| ([\w-]+) \|", (ROOT / "docs/contributing/licences.md").read_text("utf-8"), re.M
+    )
     assert sorted(named) == sorted(needed | {"package"})
 
 
@@ -175,7 +198,9 @@ def test_pictures_are_small_and_those_that_pages_show() -> None:
     folder, most = ROOT / "docs" / "images", 80_000
     files = {file.name: file.stat().st_size for file in folder.iterdir()}
     assert [file for file, size in files.items() if size > most] == []
-    shown = {name for page in PAGES for name in re.findall(r'images/([\w.-]+)"', page.read_text("utf-8"))}
+    shown = {
+        name for page in PAGES for name in re.findall(r'images/([\w.-]+)"', page.read_text("utf-8"))
+    }
     assert 10 <= len(shown & files.keys()) == len(shown)
 
 
@@ -184,5 +209,8 @@ def test_the_recording_shows_what_the_commands_print() -> None:
     shown = recording.FILE.read_text("utf-8")
     assert shown == recording.recorded(), "python -m docs.recording makes it again"
     assert re.findall(r"https?://[^\"<]+", shown) == ["http://www.w3.org/2000/svg"]
-    last = max(float(percent) for percent in re.findall(r"@keyframes l\d+\{0%\{opacity:0\}([\d.]+)%", shown))
+    last = max(
+        float(percent)
+        for percent in re.findall(r"@keyframes l\d+\{0%\{opacity:0\}([\d.]+)%", shown)
+    )
     assert last / 100 * recording.SECONDS <= 2, "all of it is seen from the second second on"

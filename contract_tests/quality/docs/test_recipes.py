@@ -1,4 +1,4 @@
-"""The recipes for changes work as written: with their patches applied, a copy of the tree passes its tests."""
+"""The recipes work as written: a copy of the tree with their patches passes its tests."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FILES_AT_MOST = {
     "Add a kind of fault to test app": 3,
     "Add a command": 4,
 }
-"""How many files each recipe may take, in the order in which they are applied: the field is one of the new resource."""
+"""The most files of each recipe, in the order of application: the field is the new resource's."""
 
 LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "node_modules")
 CHECKS = (
@@ -45,29 +45,33 @@ ABOUT_OTHERS = (
     "contract_tests/surfaces/control/test_requests.py::test_it_runs_and_sends_the_same",
     "contract_tests/surfaces/pages/test_docs.py::test_every_link_within_the_pages_leads_somewhere",
 )
-"""Tests that take long, or need the built guide, which the copy has not, and examine nothing that a recipe changes."""
+"""Tests that are slow, or need the guide (not in the copy), and examine no change of a recipe."""
 
 STEPS = [
-    *re.findall(r"^step ((?:ruff|mypy|lint-imports)\b.*)$", (ROOT / ".ci/run").read_text("utf-8"), re.M),
+    *re.findall(
+        r"^step ((?:ruff|mypy|lint-imports)\b.*)$", (ROOT / ".ci/run").read_text("utf-8"), re.M
+    ),
     "python -m contract_tests.quality.sizes",
 ]
 """The steps of ``.ci/run`` before the tests that a change of the tree can break."""
 
 
 class Patch(NamedTuple):
-    """What a recipe does to one file: each hunk replaces a text that occurs once; a new file has one hunk."""
+    """A recipe's patch for a file: hunks replace texts that occur once; a new file has one hunk."""
 
     path: str
     is_new: bool
     hunks: list[tuple[str, str]]
 
     def applied(self, text: str | None) -> str:
-        """Return the text of the file with the patch applied; ``None`` for a file that is not there yet."""
+        """Return the file's text with the patch applied; ``None`` stands for a missing file."""
         assert (text is None) == self.is_new, self.path
         if text is None:
             return self.hunks[0][1]
         for before, after in self.hunks:
-            assert text.count(before) == 1, f"{self.path} has this {text.count(before)} times, not once:\n{before}"
+            assert text.count(before) == 1, (
+                f"{self.path} has this {text.count(before)} times, not once:\n{before}"
+            )
             text = text.replace(before, after)
         return text
 
@@ -78,13 +82,22 @@ def patches(recipe: str) -> list[Patch]:
     for diff in re.findall(r"^```diff\n(.*?)^```$", section, re.S | re.M):
         head, *hunks = re.split(r"^@@\n", diff, flags=re.M)
         old, new = (line[4:] for line in head.splitlines())
-        found.append(Patch(new.removeprefix("b/"), old == "/dev/null", [_hunk(hunk.splitlines()) for hunk in hunks]))
+        found.append(
+            Patch(
+                new.removeprefix("b/"),
+                old == "/dev/null",
+                [_hunk(hunk.splitlines()) for hunk in hunks],
+            )
+        )
     return found
 
 
 def _hunk(lines: list[str]) -> tuple[str, str]:
-    """Return the text before and after. A line of context may have lost its leading space if nothing follows it."""
-    before, after = ("".join(f"{line[1:]}\n" for line in lines if line[:1] in {mark, " ", ""}) for mark in ("-", "+"))
+    """Return the text before and after. An empty line of context may lack its leading space."""
+    before, after = (
+        "".join(f"{line[1:]}\n" for line in lines if line[:1] in {mark, " ", ""})
+        for mark in ("-", "+")
+    )
     return before, after
 
 
@@ -92,8 +105,12 @@ EVERYTHING = [patch for recipe in FILES_AT_MOST for patch in patches(recipe)]
 
 
 def changed_files(patches: list[Patch]) -> dict[str, str]:
-    """Return the files that the patches make or change, by their paths, as they read after the last patch."""
-    texts = {patch.path: (ROOT / patch.path).read_text("utf-8") for patch in patches if (ROOT / patch.path).exists()}
+    """Return the patches' new and changed files by path, with their texts after the last patch."""
+    texts = {
+        patch.path: (ROOT / patch.path).read_text("utf-8")
+        for patch in patches
+        if (ROOT / patch.path).exists()
+    }
     for patch in patches:
         texts[patch.path] = patch.applied(texts.get(patch.path))
     return texts
@@ -107,7 +124,7 @@ def test_a_recipe_takes_few_files(recipe: str, at_most: int) -> None:
 
 @pytest.fixture(scope="module")
 def changed_tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the tree with all recipes applied, the tables of the guide and the types of the answers written."""
+    """A tree's copy with all recipes applied, and the guide's tables and the types written."""
     tree = tmp_path_factory.mktemp("recipes") / "tree"
     shutil.copytree(ROOT, tree, ignore=LEFT_OUT)
     for path, text in changed_files(EVERYTHING).items():
@@ -118,16 +135,22 @@ def changed_tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(tree: Path, *command: str) -> None:
-    done = subprocess.run([sys.executable, *command], cwd=tree, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, *command], cwd=tree, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.long
 @pytest.mark.needs("ruff")
-def test_with_all_recipes_the_tree_passes_the_tests_that_go_through_all_kinds_and_those_of_the_recipes(
+def test_with_all_recipes_the_tree_passes_the_tests_of_all_kinds_and_those_of_the_recipes(
     changed_tree: Path,
 ) -> None:
-    own = {patch.path for patch in EVERYTHING if patch.path.startswith("contract_tests/") and patch.is_new}
+    own = {
+        patch.path
+        for patch in EVERYTHING
+        if patch.path.startswith("contract_tests/") and patch.is_new
+    }
     others = [f"--deselect={test}" for test in ABOUT_OTHERS]
     run(changed_tree, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *others, *CHECKS, *own)
 
@@ -135,7 +158,9 @@ def test_with_all_recipes_the_tree_passes_the_tests_that_go_through_all_kinds_an
 @pytest.mark.long
 @pytest.mark.needs("ruff", "mypy", "lint-imports")
 @pytest.mark.parametrize("step", STEPS)
-def test_with_all_recipes_the_tree_passes_each_step_of_a_run_of_ci(changed_tree: Path, step: str) -> None:
+def test_with_all_recipes_the_tree_passes_each_step_of_a_run_of_ci(
+    changed_tree: Path, step: str
+) -> None:
     program, *arguments = step.split()
     command = [str(Path(sys.executable).with_name(program)), *arguments]
     done = subprocess.run(command, cwd=changed_tree, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""The command line as it is: its commands, their options and the variables that stand in for those."""
+"""The command line as it is: its commands, their options, and the options' variables."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ def commands(group: click.Group = cli, path: Words = ()) -> Iterator[tuple[Words
 def arguments(command: click.Command) -> Iterator[str]:
     for each in command.params:
         if isinstance(each, click.Argument):
-            word = (each.metavar or (each.name or "").upper()).strip("[]") + ("..." if each.nargs == -1 else "")
+            word = (each.metavar or (each.name or "").upper()).strip("[]") + (
+                "..." if each.nargs == -1 else ""
+            )
             yield word if each.required else f"[{word}]"
 
 

@@ -1,7 +1,8 @@
-"""The constraints of the service's document, each with its source: a place of the specification, or an assumption.
+"""The document's constraints and their sources: a place of the specification, or an assumption.
 
-A constraint is a limit, form, list of values, null or default of a field or parameter, or a status of an operation. One
-at a place that cites assumptions (``x-assumption``) comes from those; the others stand in ``sources.yaml`` beside this module.
+A constraint is a limit, form, list of values, null or default of a field or parameter, or a status
+of an operation. One at a place that cites assumptions (``x-assumption``) comes from those; the
+others stand in ``sources.yaml`` beside this module.
 """
 
 from __future__ import annotations
@@ -19,8 +20,26 @@ from emulator.document.tree import Document, Node, resolve
 from emulator.engine.reference_data import read_yaml
 
 KEYWORDS = (
-    *("enum", "format", "pattern", "nullable", "default", "uniqueItems", "x-key-minLength", "x-required-unless"),
-    *("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"),
+    *(
+        "enum",
+        "format",
+        "pattern",
+        "nullable",
+        "default",
+        "uniqueItems",
+        "x-key-minLength",
+        "x-required-unless",
+    ),
+    *(
+        "minimum",
+        "maximum",
+        "minLength",
+        "maxLength",
+        "minItems",
+        "maxItems",
+        "minProperties",
+        "maxProperties",
+    ),
 )
 """The keywords of a schema that are constraints."""
 
@@ -32,7 +51,7 @@ EVERY_INPUT_IS_BOUNDED = "B-26"
 
 
 class Constraint(NamedTuple):
-    """``place``: ``Product.name``, ``listProducts?ordering`` or an operationId. ``sources``: where it comes from."""
+    """``place``: ``Product.name``, ``listProducts?ordering``, operationId. ``sources``: origins."""
 
     place: str
     keyword: str
@@ -46,23 +65,32 @@ class Constraint(NamedTuple):
 def constraints() -> tuple[Constraint, ...]:
     """Return every constraint of the service's document, once, in its order."""
     found = dict.fromkeys(declared(bundles.load("service")))
-    return tuple(each if each.sources else each._replace(sources=_listed_sources(each)) for each in found)
+    return tuple(
+        each if each.sources else each._replace(sources=_listed_sources(each)) for each in found
+    )
 
 
 @cache
 def source_table() -> Mapping[str, list[str]]:
-    """The sources of ``sources.yaml`` beside this module, each with the constraints that it gives, ``*`` for anything."""
+    """The sources in ``sources.yaml`` with the constraints that they give, ``*`` for anything."""
     table: dict[str, list[str]] = read_yaml(Path(__file__).with_name("sources.yaml"))
     return table
 
 
 def _listed_sources(constraint: Constraint) -> tuple[str, ...]:
     rows = source_table().items()
-    return next(((source,) for source, given in rows if any(fnmatchcase(str(constraint), each) for each in given)), ())
+    return next(
+        (
+            (source,)
+            for source, given in rows
+            if any(fnmatchcase(str(constraint), each) for each in given)
+        ),
+        (),
+    )
 
 
 def declared(document: Document) -> Iterator[Constraint]:
-    """Yield every constraint where it stands in a document, with the assumptions that are cited there."""
+    """Yield every constraint at its place in a document, with the assumptions cited there."""
     components = document["components"]
     for name, schema in components["schemas"].items():
         yield from _of_schema(schema, name, ())
@@ -80,23 +108,30 @@ def _of_operation(document: Document, operation: Node) -> Iterator[Constraint]:
     name = operation["operationId"]
     for parameter in operation.get("parameters", ()):
         if "$ref" not in parameter:
-            yield from _of_schema(parameter["schema"], f"{name}?{parameter['name']}", _cited(parameter))
+            yield from _of_schema(
+                parameter["schema"], f"{name}?{parameter['name']}", _cited(parameter)
+            )
     for status, reference in operation["responses"].items():
         response = resolve(document, reference)
         yield Constraint(name, f"status {status}", _cited(response) or _cited(operation))
         for media in response.get("content", {}).values():
-            yield from _of_schema(media["schema"], f"{name} {status}", _cited(response) or _cited(operation))
+            yield from _of_schema(
+                media["schema"], f"{name} {status}", _cited(response) or _cited(operation)
+            )
 
 
 def _of_schema(schema: Node, place: str, cited: tuple[str, ...]) -> Iterator[Constraint]:
-    """Yield the constraints of a schema and of those inside it, which come from what it cites unless they cite their own."""
+    """Yield the constraints of a schema and its inner ones, by its citations or by their own."""
     if "$ref" in schema:
         return
     cited = _cited(schema) or cited
     for keyword in KEYWORDS:
         if keyword == "enum" and schema.get("format") in CODES:
             continue
-        if keyword in schema and LIMITS.get(schema.get("format", ""), {}).get(keyword) != schema[keyword]:
+        if (
+            keyword in schema
+            and LIMITS.get(schema.get("format", ""), {}).get(keyword) != schema[keyword]
+        ):
             yield Constraint(place, keyword, cited or _of_bound(keyword, schema[keyword]))
     for name, part in schema.get("properties", {}).items():
         yield from _of_schema(part, f"{place}.{name}", cited)
@@ -108,7 +143,7 @@ def _of_schema(schema: Node, place: str, cited: tuple[str, ...]) -> Iterator[Con
 
 
 def _of_bound(keyword: str, value: Any) -> tuple[str, ...]:
-    """Return the source of a bound that was added because every input has one (:mod:`emulator.document.bundle`)."""
+    """Return the source of a bound for an unbounded input (:mod:`emulator.document.bundle`)."""
     return (EVERY_INPUT_IS_BOUNDED,) if BOUNDS.get(keyword) == value else ()
 
 

@@ -41,7 +41,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("before-renewal.json", "shop.yaml"):
         (tmp_path / name).touch()
-    (tmp_path / "profile.yaml").write_text("{service: https://sandbox.example.com, date: '2026-01-01', of: 1}", "utf-8")
+    (tmp_path / "profile.yaml").write_text(
+        "{service: https://sandbox.example.com, date: '2026-01-01', of: 1}", "utf-8"
+    )
 
 
 def understood(line: str) -> None:
@@ -66,34 +68,51 @@ def test_the_help_teaches_by_example(path: tuple[str, ...]) -> None:
 
 
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("line", examples("\n".join([*(page.read_text("utf-8") for page in PAGES), cli.help or ""])))
+@pytest.mark.parametrize(
+    "line", examples("\n".join([*(page.read_text("utf-8") for page in PAGES), cli.help or ""]))
+)
 def test_what_the_pages_call_is_there(line: str) -> None:
     understood(line)
 
 
 def test_every_variable_is_named_after_its_option() -> None:
-    assert {name: variable(option) for name, (option, _) in variables().items()} == {name: name for name in variables()}
+    assert {name: variable(option) for name, (option, _) in variables().items()} == {
+        name: name for name in variables()
+    }
 
 
 def test_options_of_a_server_and_of_a_client_have_variables() -> None:
     """The page of the command line says that each can be set in the environment."""
     assert [each.name for each in options(cli.commands["serve"]) if not each.envvar] == []
-    speaking = [command for command in ALL.values() if {each.name for each in command.params} >= NAMES]
+    speaking = [
+        command for command in ALL.values() if {each.name for each in command.params} >= NAMES
+    ]
     assert len(speaking) > 10
     for command in speaking:
         assert {each.name for each in options(command) if each.envvar} == NAMES - {"app"}
 
 
 def test_a_command_explains_each_option_and_prints_as_json_too() -> None:
-    assert [each.name for command in ALL.values() for each in options(command) if not each.help] == []
-    speaking = [path for path, command in ALL.items() if {each.name for each in command.params} >= NAMES]
-    assert {path for path in speaking if "as_json" not in {each.name for each in ALL[path].params}} <= SAYS_NOTHING
+    assert [
+        each.name for command in ALL.values() for each in options(command) if not each.help
+    ] == []
+    speaking = [
+        path for path, command in ALL.items() if {each.name for each in command.params} >= NAMES
+    ]
+    assert {
+        path for path in speaking if "as_json" not in {each.name for each in ALL[path].params}
+    } <= SAYS_NOTHING
 
 
 def test_no_option_takes_what_is_no_number() -> None:
     """``nan`` is neither less nor more than a bound, so that it passes each of click's."""
     floats = click.types.FloatParamType | click.FloatRange
-    numbers = [each for command in ALL.values() for each in options(command) if isinstance(each.type, floats)]
+    numbers = [
+        each
+        for command in ALL.values()
+        for each in options(command)
+        if isinstance(each.type, floats)
+    ]
     assert len(numbers) > 5
     for option in numbers:
         for number in ("nan", "inf", "-inf"):
@@ -106,6 +125,10 @@ def test_choices_are_those_of_the_control_document() -> None:
     schemas = document["components"]["schemas"]
     assert list(EMAIL_KINDS) == schemas["EmailKind"]["enum"]
     assert list(SEVERITIES) == schemas["AuditSeverity"]["enum"]
-    [group] = [each for each in document["paths"]["/coverage"]["get"]["parameters"] if each.get("name") == "group"]
+    [group] = [
+        each
+        for each in document["paths"]["/coverage"]["get"]["parameters"]
+        if each.get("name") == "group"
+    ]
     assert sorted(GROUPS) == sorted(group["schema"]["items"]["enum"])
     assert receiver.METHODS == checks.METHODS

@@ -1,4 +1,4 @@
-"""The code ↔ the documents ↔ the specification: errors, events, states, kinds, sources of constraints, and assumptions."""
+"""Code ↔ documents ↔ specification: errors, events, states, kinds, constraints, assumptions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,14 @@ import pytest
 
 from contract_tests import ROOT
 from contract_tests.contract.document import specification
-from contract_tests.contract.document.reader import Part, operations, parameters, properties, request_schema, resolved
+from contract_tests.contract.document.reader import (
+    Part,
+    operations,
+    parameters,
+    properties,
+    request_schema,
+    resolved,
+)
 from contract_tests.quality.docs.pages import PAGES
 from contract_tests.quality.drift.constraints import constraints, declared, source_table
 from contract_tests.support.sandbox import RunningServer
@@ -45,7 +52,7 @@ NESTED = {
     "transaction_not_refundable": (409, "INVALID_STATUS_TRANSITION"),
     "refund_amount_exceeds_available": (400, "AMOUNT_TOO_LARGE"),
 }
-"""The codes the resource references show in the nested shape, and how they read when flat is forced (B-10)."""
+"""The codes with a nested shape in the references, and their forms if flat is forced (B-10)."""
 
 PUBLIC_CODES = {
     "PLAN_IN_USE": (409, "INVALID_STATUS_TRANSITION"),
@@ -75,8 +82,12 @@ def test_the_errors_are_those_of_the_specification_and_of_the_document() -> None
     assert {code: row.status for code, row in ERRORS.items()} == expected
     assert sorted(SCHEMAS["ErrorCode"]["enum"]) == sorted(CODES)
     assert {code: (row.status, row.flat) for code, row in ERRORS.items() if row.flat} == NESTED
-    assert {code: (row.status, row.public_code) for code, row in ERRORS.items() if row.public_code} == PUBLIC_CODES
-    assert {code: row.category for code, row in ERRORS.items() if row.category != CATEGORIES[row.status]} == {}
+    assert {
+        code: (row.status, row.public_code) for code, row in ERRORS.items() if row.public_code
+    } == PUBLIC_CODES
+    assert {
+        code: row.category for code, row in ERRORS.items() if row.category != CATEGORIES[row.status]
+    } == {}
     assert {row.category for row in ERRORS.values()} <= set(SCHEMAS["ErrorType"]["enum"])
 
 
@@ -94,7 +105,9 @@ def test_every_message_is_a_sentence_also_with_nothing_to_fill_in() -> None:
 def test_the_events_are_those_of_the_specification_and_of_the_document() -> None:
     probes = {"webhook.ping", "webhook.test"}
     assert EVENTS.keys() >= specification.EVENT_TYPES
-    assert SERVICE["x-webhooks"].keys() == EVENTS.keys() | probes == set(SCHEMAS["EventType"]["enum"])
+    assert (
+        SERVICE["x-webhooks"].keys() == EVENTS.keys() | probes == set(SCHEMAS["EventType"]["enum"])
+    )
     for type, event in EVENTS.items():
         content = SERVICE["x-webhooks"][type]["post"]["requestBody"]["content"]["application/json"]
         own = resolve(SERVICE, content["schema"])["allOf"][1]["properties"]
@@ -104,12 +117,18 @@ def test_the_events_are_those_of_the_specification_and_of_the_document() -> None
 
 
 def planned_jobs() -> Iterator[str]:
-    """Yield the names of the jobs that the rules plan: second argument of every ``world.schedule``."""
+    """Yield the names of the jobs that rules plan: the second arguments of ``world.schedule``."""
     for file in RULES_FOLDER.rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "schedule":
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Attribute)
+                and node.func.attr == "schedule"
+            ):
                 name = node.args[1]
-                assert isinstance(name, ast.Constant), f"{file.name}:{node.lineno}: a job's name is written out"
+                assert isinstance(name, ast.Constant), (
+                    f"{file.name}:{node.lineno}: a job's name is written out"
+                )
                 yield name.value
 
 
@@ -129,11 +148,13 @@ STATE_MACHINES = {
 }
 
 SET_DIRECTLY = {"customer": {"inactive", "blocked"}, "payment_method": {"inactive"}}
-"""States of the document that no row of a life cycle leads to: the control API alone sets them (B-32)."""
+"""The document's states without a life cycle's row: only the control API sets them (B-32)."""
 
 
 @pytest.mark.parametrize("kind", STATE_MACHINES)
-def test_a_life_cycle_leads_through_the_states_of_the_document_with_events_of_its_kind(kind: str) -> None:
+def test_a_life_cycle_leads_through_the_states_of_the_document_with_events_of_its_kind(
+    kind: str,
+) -> None:
     life: StateMachine[Any] = STATE_MACHINES[kind]
     status = resolved(SERVICE, properties(SERVICE, Part((), SCHEMAS[life.kind.__name__]))["status"])
     while "enum" not in status.node:
@@ -153,11 +174,15 @@ def test_no_record_can_be_changed_in_place() -> None:
 
 def test_the_console_has_names_and_columns_for_every_kind() -> None:
     kinds: list[str] = CONTROL["components"]["schemas"]["ObjectKind"]["enum"]
-    assert [kind for kind in kinds if not (labels.KIND_NAMES.get(kind) and labels.KINDS.get(kind))] == []
+    assert [
+        kind for kind in kinds if not (labels.KIND_NAMES.get(kind) and labels.KINDS.get(kind))
+    ] == []
     assert COLUMNS.keys() == set(kinds)
     fields = {kind.kind: set(kind.__struct_fields__) for kind in REGISTRY.kinds}
     assert {
-        kind: strange for kind in kinds if (strange := set(COLUMNS[kind]) - fields.get(kind, {*COLUMNS[kind]}))
+        kind: strange
+        for kind in kinds
+        if (strange := set(COLUMNS[kind]) - fields.get(kind, {*COLUMNS[kind]}))
     } == {}
     assert set().union(*COLUMNS.values()) >= PILLS
 
@@ -177,9 +202,11 @@ def test_the_fields_that_hold_amounts_are_those_of_the_document() -> None:
 
 
 def test_each_constraint_has_a_source_and_each_line_of_the_table_a_constraint() -> None:
-    """A new one cites an assumption in the document (x-assumption), or gets its line in sources.yaml."""
+    """A new one cites an assumption in the document (x-assumption), or sources.yaml has it."""
     assert [str(each) for each in constraints() if not each.sources] == []
-    numbers = {source for each in constraints() for source in each.sources if source.startswith("B-")}
+    numbers = {
+        source for each in constraints() for source in each.sources if source.startswith("B-")
+    }
     assert numbers <= numbered_assumptions().keys()
     given = {str(each) for each in declared(SERVICE) if not each.sources}
     lines = [line for source in source_table().values() for line in source]
@@ -190,7 +217,9 @@ def test_each_constraint_has_a_source_and_each_line_of_the_table_a_constraint() 
 def test_what_is_excused_is_there_to_be_excused() -> None:
     """An exception for an operation or a field that is gone would hide what comes after it."""
     known = {
-        each.node["operationId"]: (name, each) for name in bundles.SOURCES for each in operations(bundles.load(name))
+        each.node["operationId"]: (name, each)
+        for name in bundles.SOURCES
+        for each in operations(bundles.load(name))
     }
     assert RULES.keys() <= known.keys()
     for id, rules in RULES.items():
@@ -243,17 +272,30 @@ ELSEWHERE = {
 def test_documents_code_templates_and_pages_cite_assumptions_that_there_are() -> None:
     """And each assumption is cited in a document, or is not on the wire."""
     numbers = set(cited())
-    assert (numbers - ASSUMPTIONS.keys(), ASSUMPTIONS.keys() - numbers - ELSEWHERE.keys()) == (set(), set())
+    assert (numbers - ASSUMPTIONS.keys(), ASSUMPTIONS.keys() - numbers - ELSEWHERE.keys()) == (
+        set(),
+        set(),
+    )
     files = [*HOUSE.rglob("*.py"), *HOUSE.rglob("*.html"), *PAGES]
-    named = {number for file in files for number in re.findall(r"\bB-\d{2,3}\b", file.read_text("utf-8"))}
+    named = {
+        number for file in files for number in re.findall(r"\bB-\d{2,3}\b", file.read_text("utf-8"))
+    }
     assert named - ASSUMPTIONS.keys() == set()
-    assert {name for each in ASSUMPTIONS.values() for name in each.settings} <= set(Settings.__struct_fields__)
+    assert {name for each in ASSUMPTIONS.values() for name in each.settings} <= set(
+        Settings.__struct_fields__
+    )
 
 
 def test_readers_see_the_assumptions(server: RunningServer) -> None:
-    """Descriptions link to their page: Swagger UI and generated clients do not show ``x-assumption``."""
-    described = [part for part in parts(bundles.load("service")) if isinstance(part.get("description"), str)]
-    assert [part for part in described if "x-assumption" in part and not part["description"].endswith("))")] == []
+    """Descriptions link to their page: Swagger UI and generated clients hide ``x-assumption``."""
+    described = [
+        part for part in parts(bundles.load("service")) if isinstance(part.get("description"), str)
+    ]
+    assert [
+        part
+        for part in described
+        if "x-assumption" in part and not part["description"].endswith("))")
+    ] == []
     text = CLIENT.get(f"{server.url}/docs/assumptions").text
     assert [number for number in ASSUMPTIONS if f'id="{number}"' not in text] == []
 
@@ -261,11 +303,16 @@ def test_readers_see_the_assumptions(server: RunningServer) -> None:
 def test_assumptions_quote_the_defaults() -> None:
     """Those of settings are filled in: ``{reactivation_days}`` in fixtures/assumptions.yaml."""
     decided = {number: " ".join(each.decided.split()) for number, each in ASSUMPTIONS.items()}
-    assert re.search("main currency is [A-Z]{3}, and ([A-Z]{3}(, | and ))+[A-Z]{3} are enabled", decided["B-24"])
+    assert re.search(
+        "main currency is [A-Z]{3}, and ([A-Z]{3}(, | and ))+[A-Z]{3} are enabled", decided["B-24"]
+    )
     assert re.search(r"Within \d+ days", decided["B-48"])
     *rates, last = map(str, FEE_RATES.values())
     *plans, largest = map(str.title, FEE_RATES)
-    assert f"{', '.join(rates)} or {last} per cent on {', '.join(plans)} and {largest}" in decided["B-56"]
+    assert (
+        f"{', '.join(rates)} or {last} per cent on {', '.join(plans)} and {largest}"
+        in decided["B-56"]
+    )
 
 
 def test_the_documents_quote_the_defaults() -> None:

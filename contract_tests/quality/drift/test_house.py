@@ -1,4 +1,4 @@
-"""The house style, as far as it can be measured, sizes, and nothing left over: code, styles and packages."""
+"""The house style, as far as it can be measured, sizes, and no unused code, styles or packages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ from contract_tests.quality.sizes import Size, rooms, table, too_large
 from emulator.document import bundles
 
 HOUSE, TREE = ROOT / "emulator", ROOT / "contract_tests"
-MODULES = {str(file.relative_to(HOUSE)): file.read_text("utf-8") for file in sorted(HOUSE.rglob("*.py"))}
+MODULES = {
+    str(file.relative_to(HOUSE)): file.read_text("utf-8") for file in sorted(HOUSE.rglob("*.py"))
+}
 
 
 @cache
@@ -29,7 +31,9 @@ def trees() -> dict[str, ast.Module]:
 
 def test_a_module_begins_with_a_sentence() -> None:
     first = {name: (ast.get_docstring(tree) or "").split("\n")[0] for name, tree in trees().items()}
-    assert [name for name, sentence in first.items() if not sentence.rstrip().endswith((".", ":", "?"))] == []
+    assert [
+        name for name, sentence in first.items() if not sentence.rstrip().endswith((".", ":", "?"))
+    ] == []
 
 
 def test_nothing_is_left_to_do_or_excused_without_a_cause() -> None:
@@ -37,14 +41,26 @@ def test_nothing_is_left_to_do_or_excused_without_a_cause() -> None:
 
 
 def left(name: str, source: str) -> Iterator[str]:
+    """Yield what is left to do, and each excuse without a cause beside it or in the line above."""
+    above = ""
     for number, line in enumerate(source.splitlines(), 1):
         yield from (f"{name}:{number}: {word}" for word in ("TODO", "FIXME", "XXX") if word in line)
         for excuse in ("# type: ignore", "# noqa"):
-            if excuse in line and not line.split(excuse, 1)[1].partition("  #")[2].strip():
+            beside = line.partition(excuse)[2].partition("  #")[2]
+            if excuse in line and not (beside.strip() or re.match(r"\s*# *\w", above)):
                 yield f"{name}:{number}: {excuse}"
+        above = line
 
 
-COMMANDS = ["@examination", "@resource", "@click.*", "@*.command", "@*.group", "@pytest.*", "@mcp.*"]
+COMMANDS = [
+    "@examination",
+    "@resource",
+    "@click.*",
+    "@*.command",
+    "@*.group",
+    "@pytest.*",
+    "@mcp.*",
+]
 """Decorators that make something used: commands, fixtures and resources."""
 
 CALLED_BY_OTHERS = [
@@ -58,7 +74,8 @@ CALLED_BY_OTHERS = [
     *("check_config",),  # MkDocs
     *("prec",),  # decimal
     *("pytest_*", "tbstyle", "keywords"),  # hooks and options of pytest, and Babel
-    *("__getattr__", "__init_subclass__", "trace"),  # Python: of a module, a class, and the last argument of __exit__
+    # Python: of a module, a class, and the last argument of __exit__
+    *("__getattr__", "__init_subclass__", "trace"),
 ]
 
 FOR_TESTS = ["component_name"]
@@ -75,12 +92,15 @@ def fields(node: Any) -> Iterator[str]:
 @pytest.mark.long
 @pytest.mark.needs("vulture")
 def test_no_code_is_unused() -> None:
-    """Fields of the documents, words of templates and the helpers of the page for tests are names that others use."""
+    """Others use the names of documents' fields, templates' words and the test page's helpers."""
     from vulture import Vulture  # type: ignore[import-untyped]  # it has no types
 
     vulture = Vulture(ignore_names=CALLED_BY_OTHERS, ignore_decorators=COMMANDS)
     vulture.scavenge([str(HOUSE)])
-    found = {each.name: f"{each.filename}:{each.first_lineno}: {each.message}" for each in vulture.get_unused_code(60)}
+    found = {
+        each.name: f"{each.filename}:{each.first_lineno}: {each.message}"
+        for each in vulture.get_unused_code(60)
+    }
     known = {name for document in ("service", "control") for name in fields(bundles.load(document))}
     for file in (ROOT / "docs/guide/testing.md", *HOUSE.rglob("templates/*")):
         known |= set(re.findall(r"[A-Za-z_]\w+", file.read_text("utf-8")))
@@ -100,9 +120,18 @@ def styled(css: str) -> set[str]:
 def test_each_style_is_of_something_on_a_page() -> None:
     """But for those of the markup of Swagger UI and Pygments."""
     places = ((HOUSE, ("*.py", "*.html", "*.js")), (ROOT / "docs", ("*.py", "guide/*.md")))
-    pages = [file for folder, patterns in places for pattern in patterns for file in folder.rglob(pattern)]
-    words = {word for page in pages for word in re.findall(r"[A-Za-z_][\w-]*", page.read_text("utf-8"))}
-    sheets = [file for file in HOUSE.rglob("*.css") if file.name not in ("explorer.css", "highlight.css")]
+    pages = [
+        file
+        for folder, patterns in places
+        for pattern in patterns
+        for file in folder.rglob(pattern)
+    ]
+    words = {
+        word for page in pages for word in re.findall(r"[A-Za-z_][\w-]*", page.read_text("utf-8"))
+    }
+    sheets = [
+        file for file in HOUSE.rglob("*.css") if file.name not in ("explorer.css", "highlight.css")
+    ]
     names = {name for file in sheets for name in styled(file.read_text("utf-8"))}
     assert {name for name in names - words if not COMPUTED.match(name)} == set()
 
@@ -120,7 +149,8 @@ OF_ANOTHER = {
 """Packages that the emulator imports without declaring them, each with what brings it."""
 
 RUN_BY_NAME = {
-    *("pytest-xdist", "pytest-asyncio", "pytest-socket", "respx"),  # plugins, and suites in the tests' own strings
+    # plugins, and suites in the tests' own strings
+    *("pytest-xdist", "pytest-asyncio", "pytest-socket", "respx"),
     *("pygments", "flask-swagger-ui"),  # what a wheel is built with
 }
 """Packages of ``.[test]`` that no module of the tests imports."""
@@ -145,17 +175,26 @@ def modules_of(file: Path) -> frozenset[str]:
 def imported(files: Iterable[Path]) -> set[str]:
     modules = {module for file in files for module in modules_of(file)}
     known = packages_distributions()
-    found = {name(each) for module in modules - sys.stdlib_module_names for each in known.get(module, ())}
+    found = {
+        name(each) for module in modules - sys.stdlib_module_names for each in known.get(module, ())
+    }
     return found - {"payments-emulator"}
 
 
 def test_each_package_that_is_imported_is_declared_and_the_other_way_round() -> None:
-    extras = {extra: {name(each) for each in given} for extra, given in PROJECT["optional-dependencies"].items()}
+    extras = {
+        extra: {name(each) for each in given}
+        for extra, given in PROJECT["optional-dependencies"].items()
+    }
     tests = extras.pop("test")
     del extras["lint"]
     needed = {name(each) for each in PROJECT["dependencies"]}.union(*extras.values())
     assert imported(HOUSE.rglob("*.py")) - OF_ANOTHER.keys() == needed
-    used = imported(file for folder in ("emulator", "contract_tests", "docs") for file in (ROOT / folder).rglob("*.py"))
+    used = imported(
+        file
+        for folder in ("emulator", "contract_tests", "docs")
+        for file in (ROOT / folder).rglob("*.py")
+    )
     assert tests - used == RUN_BY_NAME
 
 

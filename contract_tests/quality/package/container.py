@@ -1,9 +1,9 @@
-"""Plays the Dockerfile in a folder, where no Docker runs, and uses what comes of it as someone with no checkout would.
+"""Plays the Dockerfile in a folder, without Docker, and uses the result as a stranger would.
 
     python -m contract_tests.quality.package.container
 
-Every step is taken but ``useradd`` and the removal of pip: folders of the image become folders below the one
-of the play.
+Every step is taken but ``useradd`` and the removal of pip: folders of the image become folders
+below the one of the play.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ BASE = 46_000_000
 
 PLUGIN_TEST = """
 def test_a_customer(payments):
-    customer = payments.client.post("/v1/customers/", json={"email": "awa@example.com", "name": "Awa Diop"}).json()
+    awa = {"email": "awa@example.com", "name": "Awa Diop"}
+    customer = payments.client.post("/v1/customers/", json=awa).json()
     payments.clock.advance("31d")
     assert payments.client.get(f"/v1/customers/{customer['id']}/").json() == customer
 """
@@ -58,7 +59,11 @@ class Play:
         shims.mkdir()
         self.python = shims / "python"
         self.python.symlink_to(sys.executable)
-        self.environment = {"PATH": f"{shims}:{os.environ['PATH']}", "HOME": str(folder), "LANG": "C.UTF-8"}
+        self.environment = {
+            "PATH": f"{shims}:{os.environ['PATH']}",
+            "HOME": str(folder),
+            "LANG": "C.UTF-8",
+        }
         self.health: list[str] = []
         self.start: list[str] = []
         self.workdir = folder
@@ -90,14 +95,19 @@ class Play:
         return name, value.replace("$PATH", self.environment["PATH"])
 
     def copy(self, source: str, *rest: str) -> None:
-        """From the checkout, what git knows of it; from another stage nothing, for both are this folder."""
+        """Copy git's files of the checkout; nothing of another stage: both are this folder."""
         if source == ".":
             copy_checkout(self.source, Path(self.placed(rest[0])))
 
     def run(self, command: str) -> None:
         # Users and the Python of the image are this machine's own here.
         if not command.startswith(("useradd", "python -m pip uninstall")):
-            subprocess.run(["sh", "-ec", self.placed(command)], env=self.environment, cwd=self.folder, check=True)
+            subprocess.run(
+                ["sh", "-ec", self.placed(command)],
+                env=self.environment,
+                cwd=self.folder,
+                check=True,
+            )
 
     def inside(self, program: str, *given: str) -> list[str]:
         """Return a command of the image, wherever it lies here."""
@@ -109,7 +119,7 @@ class Play:
 
     @contextmanager
     def serving(self) -> Iterator[str]:
-        """The container's command at work, on loopback and a free port; its address. SIGTERM must end it well."""
+        """The container's running command, on loopback; its address. SIGTERM must end it well."""
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = str(free.getsockname()[1])
         ours = {"PAYMENTS_EMULATOR_HOST": "127.0.0.1", "PAYMENTS_EMULATOR_PORT": port}
@@ -162,18 +172,31 @@ def main(source: Path = ROOT) -> str:
         assert size + BASE <= MOST, f"{size} bytes of it as pulled are too many"
         with play.serving() as url:
             play.call(*play.health)
-            for path in ("/docs/", "/docs/guide/", "/docs/guide/renewals/", "/openapi.json", "/_emulator/openapi.json"):
+            for path in (
+                "/docs/",
+                "/docs/guide/",
+                "/docs/guide/renewals/",
+                "/openapi.json",
+                "/_emulator/openapi.json",
+            ):
                 with urllib.request.urlopen(url + path) as answer:
                     print(answer.status, path, flush=True)
         play.call("payments-emulator", "demo")
         play.call("python", "-W", "error", "-c", "import emulator")
-        assert not list(Path(play.placed("/opt/emulator")).glob("lib/python3*/site-packages/pip")), "pip is inside"
+        assert not list(
+            Path(play.placed("/opt/emulator")).glob("lib/python3*/site-packages/pip")
+        ), "pip is inside"
         play.call("python", "-c", "import psycopg")
         python = play.placed("/opt/emulator/bin/python")
-        subprocess.run([play.python, "-m", "pip", "--python", python, "install", "--quiet", "pytest"], check=True)
+        subprocess.run(
+            [play.python, "-m", "pip", "--python", python, "install", "--quiet", "pytest"],
+            check=True,
+        )
         (play.workdir / "test_plugin.py").write_text(PLUGIN_TEST, "utf-8")
         play.call("python", "-m", "pytest", "-q", "-p", "no:cacheprovider")
-    return f"serve, health, demo, fixture; with its base image {(size + BASE) / 1e6:.0f} MB as pulled"
+    return (
+        f"serve, health, demo, fixture; with its base image {(size + BASE) / 1e6:.0f} MB as pulled"
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The package: what it requires and says of it, and the parts of libraries that a wheel has inside."""
+"""The package: its requirements and description, and the parts of libraries in a wheel."""
 
 from __future__ import annotations
 
@@ -26,10 +26,16 @@ from emulator.core.vendored import library
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 PROJECT = PYPROJECT["project"]
-GROUPS = {"dependencies": PROJECT["dependencies"], **PROJECT["optional-dependencies"], **PYPROJECT["dependency-groups"]}
+GROUPS = {
+    "dependencies": PROJECT["dependencies"],
+    **PROJECT["optional-dependencies"],
+    **PYPROJECT["dependency-groups"],
+}
 
 PINS = [
-    Requirement(line) for line in (ROOT / "constraints.txt").read_text("utf-8").splitlines() if not line.startswith("#")
+    Requirement(line)
+    for line in (ROOT / "constraints.txt").read_text("utf-8").splitlines()
+    if not line.startswith("#")
 ]
 BUILD = [Requirement(each) for each in PYPROJECT["build-system"]["requires"]]
 
@@ -58,12 +64,18 @@ def test_constraints_pin_each_package_to_a_release_that_its_requirements_allow()
     for each in (Requirement(line) for group in GROUPS.values() for line in group):
         pins = [pin for pin in PINS if canonicalize_name(pin.name) == canonicalize_name(each.name)]
         assert pins, f"python -m contract_tests.quality.constraints has to pin {each}"
-        assert [pin for pin in pins if not all(each.specifier.contains(own.version) for own in pin.specifier)] == []
+        assert [
+            pin
+            for pin in pins
+            if not all(each.specifier.contains(own.version) for own in pin.specifier)
+        ] == []
 
 
 def test_a_build_takes_what_the_tests_run_with_and_all_that_it_needs() -> None:
-    """So the data of languages and phone numbers in a wheel, which are copied at a build, are those that are tested."""
-    assert {(each.name, each.specifier) for each in BUILD} <= {(each.name, each.specifier) for each in PINS}
+    """So a wheel's data of languages and phone numbers, copied at a build, are the tested ones."""
+    assert {(each.name, each.specifier) for each in BUILD} <= {
+        (each.name, each.specifier) for each in PINS
+    }
     named = {canonicalize_name(each.name) for each in BUILD}
     installed = {canonicalize_name(each.name): each for each in distributions()}
     needed = {
@@ -74,21 +86,33 @@ def test_a_build_takes_what_the_tests_run_with_and_all_that_it_needs() -> None:
     }
     assert needed - named == set()
     modules = packages_distributions().items()
-    others = {module for module, owners in modules if not named & {canonicalize_name(each) for each in owners}}
+    others = {
+        module
+        for module, owners in modules
+        if not named & {canonicalize_name(each) for each in owners}
+    }
     code = WITHOUT.format(missing=others - {"emulator"})
     code += "from emulator.document.bundles import fresh_bundles\nfresh_bundles()"
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 
 
 def test_the_supported_pythons_are_those_that_are_tested() -> None:
-    named = [each.rpartition(" ")[2] for each in PROJECT["classifiers"] if re.search(r"Python :: 3\.\d", each)]
+    named = [
+        each.rpartition(" ")[2]
+        for each in PROJECT["classifiers"]
+        if re.search(r"Python :: 3\.\d", each)
+    ]
     jobs = yaml.safe_load((ROOT / ".github/workflows/systems.yml").read_text("utf-8"))["jobs"]
     assert named == jobs["tests"]["strategy"]["matrix"]["python"] == list(SUPPORTED)
 
 
 def test_each_extra_is_in_the_table_of_the_guide() -> None:
     named = re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/guide/install.md").read_text("utf-8"), re.M)
-    assert sorted(named) == sorted(EXTRAS) == sorted(PROJECT["optional-dependencies"].keys() - {"test", "lint"})
+    assert (
+        sorted(named)
+        == sorted(EXTRAS)
+        == sorted(PROJECT["optional-dependencies"].keys() - {"test", "lint"})
+    )
 
 
 @pytest.mark.parametrize("extra", EXTRAS)
@@ -120,9 +144,11 @@ from emulator.resources.customers.payment_details import phone_details
 
 def written(code):
     language = language_of(code)
+    amounts = (0, 1, -5, 1999, 5_000, 123_456_789)
+    texts = ("1,50", "1.50", "1 234", "1,234.5", "1.234,5", "x")
     for currency in ("XAF", "EUR", "USD", "TND", "JPY", "CLF"):
-        yield from (language.money(amount, currency) for amount in (0, 1, -5, 1999, 5_000, 123_456_789))
-        yield from (language.parse_amount(text, currency) for text in ("1,50", "1.50", "1 234", "1,234.5", "1.234,5", "x"))
+        yield from (language.money(amount, currency) for amount in amounts)
+        yield from (language.parse_amount(text, currency) for text in texts)
     for day in ("2024-02-29", "2026-01-31", "2026-12-01"):
         yield from (language.day(day), language.instant(f"{day}T23:04:05+00:00"))
         yield language.distance(f"{day}T00:00:00+00:00", "2026-01-31T09:00:00+00:00")
@@ -142,10 +168,21 @@ print(json.dumps({
 
 def numbers() -> list[str]:
     """Return a number of each kind of each region, and some of no country."""
-    kinds = (PhoneNumberType.MOBILE, PhoneNumberType.FIXED_LINE, PhoneNumberType.VOIP, PhoneNumberType.TOLL_FREE)
+    kinds = (
+        PhoneNumberType.MOBILE,
+        PhoneNumberType.FIXED_LINE,
+        PhoneNumberType.VOIP,
+        PhoneNumberType.TOLL_FREE,
+    )
     regions = sorted(phonenumbers.SUPPORTED_REGIONS)
-    examples = [phonenumbers.example_number_for_type(region, kind) for region in regions for kind in kinds]
-    written = [phonenumbers.format_number(each, phonenumbers.PhoneNumberFormat.E164) for each in examples if each]
+    examples = [
+        phonenumbers.example_number_for_type(region, kind) for region in regions for kind in kinds
+    ]
+    written = [
+        phonenumbers.format_number(each, phonenumbers.PhoneNumberFormat.E164)
+        for each in examples
+        if each
+    ]
     return [*written, "+24177000000", "+999123456", "+8001234567", "+1234567", "+123456789012345"]
 
 
@@ -153,7 +190,9 @@ def results(folder: Path) -> Any:
     """What the code in the folder says of the samples."""
     command = [sys.executable, "-c", SAMPLES]
     given = json.dumps(numbers())
-    return json.loads(subprocess.run(command, cwd=folder, input=given, stdout=-1, text=True, check=True).stdout)
+    return json.loads(
+        subprocess.run(command, cwd=folder, input=given, stdout=-1, text=True, check=True).stdout
+    )
 
 
 @pytest.mark.long
@@ -164,7 +203,9 @@ def test_the_copies_say_what_the_libraries_say_and_are_small(tmp_path: Path) -> 
     shutil.copytree(ROOT / "fixtures", vendor.parent / "fixtures")
     copy_libraries(vendor, ["en", "fr"])
     assert sum(file.stat().st_size for file in vendor.rglob("*") if file.is_file()) < 8 * 2**20
-    assert [copy.name for copy in libraries([]) if not list((vendor / copy.name).glob("LICENSE*"))] == []
+    assert [
+        copy.name for copy in libraries([]) if not list((vendor / copy.name).glob("LICENSE*"))
+    ] == []
     explorer = {file.name for file in (vendor / "flask_swagger_ui").rglob("*") if file.is_file()}
     assert explorer == {"swagger-ui-bundle.js", "swagger-ui.css", "LICENSE"}
     ours, theirs = results(tmp_path), results(ROOT)

@@ -1,4 +1,4 @@
-"""Releases, whose workflow publishes nothing that was not tested; and the files for other people's CI, played whole."""
+"""Releases, which publish nothing untested; and the files for other people's CI, played whole."""
 
 from __future__ import annotations
 
@@ -26,7 +26,14 @@ from contract_tests.support.servers import free_port
 WORKFLOW = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text("utf-8"))
 
 NPM = "docs/examples/node/payments-emulator/package.json"
-STAMPED = ("emulator/version.py", "pyproject.toml", "README.md", "server.json", NPM, "docs/guide/**/*.md")
+STAMPED = (
+    "emulator/version.py",
+    "pyproject.toml",
+    "README.md",
+    "server.json",
+    NPM,
+    "docs/guide/**/*.md",
+)
 
 RELEASED = "## [0.2.0] - 2026-11-22\n\n### Added\n\n- More.\n\n## [0.1.0] - 2026-01-01\n\n- All.\n"
 READY = "# Changelog\n\n## [Unreleased]\n\n" + RELEASED
@@ -36,14 +43,20 @@ READY = "# Changelog\n\n## [Unreleased]\n\n" + RELEASED
 def tree(tmp_path: Path) -> Path:
     """What the script reads, ready for 0.2.0."""
     (tmp_path / "emulator").mkdir()
-    (tmp_path / "emulator/version.py").write_text('"""The version."""\n\nVERSION = "0.1.0"\n', "utf-8")
+    (tmp_path / "emulator/version.py").write_text(
+        '"""The version."""\n\nVERSION = "0.1.0"\n', "utf-8"
+    )
     (tmp_path / "CHANGELOG.md").write_text(READY, "utf-8")
     return tmp_path
 
 
 def release(tree: Path, *arguments: str) -> tuple[int, str]:
     done = subprocess.run(
-        [sys.executable, ROOT / ".ci/release.py", *arguments], cwd=tree, capture_output=True, text=True, check=False
+        [sys.executable, ROOT / ".ci/release.py", *arguments],
+        cwd=tree,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     return done.returncode, done.stdout + done.stderr
 
@@ -67,22 +80,37 @@ def stamped(tmp_path: Path) -> Mapping[str, str]:
 def test_a_release_names_its_version_and_its_repository(stamped: Mapping[str, str]) -> None:
     assert 'VERSION = "7.8.9rc1"' in stamped["emulator/version.py"]
     npm, server = (json.loads(stamped[name]) for name in (NPM, "server.json"))
-    assert (npm["version"], npm["config"]["package"]) == ("7.8.9-rc.1", "payments-emulator==7.8.9rc1")
+    assert (npm["version"], npm["config"]["package"]) == (
+        "7.8.9-rc.1",
+        "payments-emulator==7.8.9rc1",
+    )
     assert npm["config"]["image"] == "ghcr.io/acme/payments:7.8.9rc1"
-    assert (server["name"], server["packages"][0]["version"]) == ("io.github.Acme/payments", "7.8.9rc1")
+    assert (server["name"], server["packages"][0]["version"]) == (
+        "io.github.Acme/payments",
+        "7.8.9rc1",
+    )
     assert f"mcp-name: {server['name']}" in stamped["README.md"]
     assert len(server["description"]) <= 100
     assert re.findall(r'\]\((?!https:|#)|(?:src|srcset)="(?!https:)', stamped["README.md"]) == []
     assert (
-        tomllib.loads(stamped["pyproject.toml"])["project"]["urls"]["Repository"] == "https://github.com/Acme/payments"
+        tomllib.loads(stamped["pyproject.toml"])["project"]["urls"]["Repository"]
+        == "https://github.com/Acme/payments"
     )
 
 
 def test_pages_of_a_release_name_no_clone_and_no_placeholder(stamped: Mapping[str, str]) -> None:
     """A checkout has placeholders, which are openly such."""
-    left = r"git\.example\.com|\bexample/payments|released -->|a clone|\./payments-emulator|replace \""
-    assert [(name, found[0]) for name, text in stamped.items() for found in re.finditer(left, text)] == []
-    shipped = [file for suffix in ("py", "html", "yaml") for file in (ROOT / "emulator").rglob(f"*.{suffix}")]
+    left = (
+        r"git\.example\.com|\bexample/payments|released -->|a clone|\./payments-emulator|replace \""
+    )
+    assert [
+        (name, found[0]) for name, text in stamped.items() for found in re.finditer(left, text)
+    ] == []
+    shipped = [
+        file
+        for suffix in ("py", "html", "yaml")
+        for file in (ROOT / "emulator").rglob(f"*.{suffix}")
+    ]
     assert [file for file in shipped if "in a clone" in file.read_text("utf-8")] == []
     assert "uvx payments-emulator demo" in stamped["README.md"]
     assert "ghcr.io/acme/payments:7" in stamped["docs/guide/install.md"]
@@ -90,22 +118,40 @@ def test_pages_of_a_release_name_no_clone_and_no_placeholder(stamped: Mapping[st
 
 
 def test_the_jobs_of_the_guide_can_be_copied_as_they_are(stamped: Mapping[str, str]) -> None:
-    github, gitlab = re.findall(r"^```yaml\n(.*?)^```$", stamped["docs/guide/ci.md"], re.S | re.M)[:2]
-    used = {step["uses"]: step for step in yaml.safe_load(github)["jobs"]["test"]["steps"] if "uses" in step}
+    github, gitlab = re.findall(r"^```yaml\n(.*?)^```$", stamped["docs/guide/ci.md"], re.S | re.M)[
+        :2
+    ]
+    used = {
+        step["uses"]: step
+        for step in yaml.safe_load(github)["jobs"]["test"]["steps"]
+        if "uses" in step
+    }
     ours = used.pop("Acme/payments@v7")
     inputs = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))["inputs"]
-    assert {name for name, each in inputs.items() if each.get("required")} <= ours["with"].keys() <= inputs.keys()
+    assert (
+        {name for name, each in inputs.items() if each.get("required")}
+        <= ours["with"].keys()
+        <= inputs.keys()
+    )
     assert all(name.startswith("actions/") for name in used)
-    assert sorted(re.findall(r"^\| `(\w+)` \|", stamped["docs/guide/ci.md"], re.M)) == sorted(inputs)
+    assert sorted(re.findall(r"^\| `(\w+)` \|", stamped["docs/guide/ci.md"], re.M)) == sorted(
+        inputs
+    )
     remote = yaml.safe_load(gitlab)["include"][0]["remote"]
-    assert (ROOT / remote.removeprefix("https://raw.githubusercontent.com/Acme/payments/v7/")).is_file()
+    assert (
+        ROOT / remote.removeprefix("https://raw.githubusercontent.com/Acme/payments/v7/")
+    ).is_file()
 
 
 def test_a_changelog_that_is_not_ready(tree: Path) -> None:
     for old, new, reason in (
         ("[0.2.0] - 2026-11-22", "[0.2.1] - 2026-11-22", "no section [0.2.0]"),
         ("- More.", "", "is empty"),
-        ("[Unreleased]\n", "[Unreleased]\n\n- Late.\n", "[Unreleased] has lines that belong to [0.2.0]"),
+        (
+            "[Unreleased]\n",
+            "[Unreleased]\n\n- Late.\n",
+            "[Unreleased] has lines that belong to [0.2.0]",
+        ),
     ):
         (tree / "CHANGELOG.md").write_text(READY.replace(old, new), "utf-8")
         status, said = release(tree, "check", "v0.2.0")
@@ -124,7 +170,9 @@ def test_nothing_is_published_that_was_not_tested() -> None:
         direct = {needs} if isinstance(needs, str) else set(needs)
         return direct.union(*map(before, direct))
 
-    assert [name for name in WORKFLOW["jobs"] if name != "test" and "test" not in before(name)] == []
+    assert [
+        name for name in WORKFLOW["jobs"] if name != "test" and "test" not in before(name)
+    ] == []
     assert before("publish") == {"test", "build", "image"}
     assert WORKFLOW["permissions"] == {"contents": "read"}
 
@@ -132,16 +180,20 @@ def test_nothing_is_published_that_was_not_tested() -> None:
 def test_scripts_of_the_workflow_contain_no_expressions_and_no_secrets() -> None:
     """An expression in a script would be run as part of it; publishing needs no stored token."""
     text = (ROOT / ".github/workflows/release.yml").read_text("utf-8")
-    scripts = [step["run"] for job in WORKFLOW["jobs"].values() for step in job["steps"] if "run" in step]
+    scripts = [
+        step["run"] for job in WORKFLOW["jobs"].values() for step in job["steps"] if "run" in step
+    ]
     assert [script for script in scripts if "${{" in script] == []
     assert "secrets." not in text
 
 
 def test_every_action_is_named_by_its_digest() -> None:
-    """A tag can be moved. The rest of what makes a workflow safe is examined by zizmor (``.ci/run``)."""
+    """A tag can be moved. zizmor (``.ci/run``) examines the rest of a workflow's safety."""
     files = [ROOT / "action.yml", *(ROOT / ".github/workflows").glob("*.yml")]
     used = [each for file in files for each in re.findall(r"uses: (.+)", file.read_text("utf-8"))]
-    assert [each for each in used if not re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v[\d.]+", each)] == []
+    assert [
+        each for each in used if not re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v[\d.]+", each)
+    ] == []
 
 
 def test_the_image_is_made_on_a_base_that_stays_the_same() -> None:
@@ -155,9 +207,14 @@ def test_the_image_is_made_on_a_base_that_stays_the_same() -> None:
 # -- the action for GitHub, the template for GitLab and the compose file, without those systems
 
 
-CLEAN = {name: value for name, value in os.environ.items() if not name.startswith("PAYMENTS_EMULATOR_")}
+CLEAN = {
+    name: value for name, value in os.environ.items() if not name.startswith("PAYMENTS_EMULATOR_")
+}
 
-PASSES = 'test "$(python3 -c "import os; print(os.environ[\'PAYMENTS_EMULATOR_URL\'][:17])")" = http://127.0.0.1:'
+PASSES = (
+    'test "$(python3 -c "import os; print(os.environ[\'PAYMENTS_EMULATOR_URL\'][:17])")" ='
+    " http://127.0.0.1:"
+)
 
 KEPT = "--seed 7 --state tinydb:world.json"
 
@@ -177,25 +234,37 @@ def main():
 
 @pytest.fixture
 def package(tmp_path: Path) -> str:
-    """A wheel whose command ``payments-emulator`` is this checkout's, so that the jobs install without an index."""
+    """A wheel with this checkout's ``payments-emulator``: the jobs install without an index."""
     wheel = tmp_path / "payments_emulator-1-py3-none-any.whl"
     info = "payments_emulator-1.dist-info"
     with ZipFile(wheel, "w") as file:
         file.writestr("stand_in.py", STAND_IN.format(program=sys.executable, root=str(ROOT)))
-        file.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: payments-emulator\nVersion: 1\n")
-        file.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
-        file.writestr(f"{info}/entry_points.txt", "[console_scripts]\npayments-emulator = stand_in:main\n")
+        file.writestr(
+            f"{info}/METADATA", "Metadata-Version: 2.1\nName: payments-emulator\nVersion: 1\n"
+        )
+        file.writestr(
+            f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        file.writestr(
+            f"{info}/entry_points.txt", "[console_scripts]\npayments-emulator = stand_in:main\n"
+        )
         file.writestr(f"{info}/RECORD", "")
     return str(wheel)
 
 
 def play(folder: Path, scripts: Sequence[str], **variables: str) -> tuple[int, str]:
-    """Run the scripts of a job, one after another as far as each passes; status and errors of the last that ran."""
+    """Run a job's scripts in turn while they pass; return the last one's status and errors."""
     environment = {**CLEAN, "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INDEX": "1", **variables}
     for script in scripts:
         command = ["bash", "-eo", "pipefail", "-c", script]
         ended = subprocess.run(
-            command, cwd=folder, env=environment, capture_output=True, text=True, timeout=240, check=False
+            command,
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
         )
         if ended.returncode:
             break
@@ -208,7 +277,9 @@ def test_the_action_installs_and_runs_the_command(tmp_path: Path, package: str) 
     python, install, step = loaded("action.yml")["runs"]["steps"]
     assert python["uses"].split("@")[0] == "actions/setup-python"
     given = {"PACKAGE": package, "PYTHON": sys.executable, "RUNNER_TEMP": str(tmp_path)}
-    assert install["env"].keys() - given.keys() == {"ACTION"}, "the folder that is installed where no package is named"
+    assert install["env"].keys() - given.keys() == {"ACTION"}, (
+        "the folder that is installed where no package is named"
+    )
     asked = {"COMMAND": f"{PASSES}\nexit 3", "OPTIONS": KEPT}
     assert step["env"].keys() == asked.keys()
     assert play(tmp_path, [install["run"], step["run"]], **given, **asked) == (3, "")
@@ -216,11 +287,18 @@ def test_the_action_installs_and_runs_the_command(tmp_path: Path, package: str) 
 
 
 @pytest.mark.long
-def test_the_template_installs_runs_the_script_and_leaves_the_report(tmp_path: Path, package: str) -> None:
+def test_the_template_installs_runs_the_script_and_leaves_the_report(
+    tmp_path: Path, package: str
+) -> None:
     job = loaded("docs/examples/gitlab/payments-emulator.gitlab-ci.yml")[".payments-emulator"]
-    variables = {name: str(value).replace("$CI_PROJECT_DIR", str(tmp_path)) for name, value in job["variables"].items()}
+    variables = {
+        name: str(value).replace("$CI_PROJECT_DIR", str(tmp_path))
+        for name, value in job["variables"].items()
+    }
     run = f"{PASSES} && touch {job['artifacts']['reports']['junit']} && exit 4"
-    scripts = [each.replace("/tmp/", f"{tmp_path}/") for each in (*job["before_script"], *job["script"])]
+    scripts = [
+        each.replace("/tmp/", f"{tmp_path}/") for each in (*job["before_script"], *job["script"])
+    ]
     given = {"PAYMENTS_EMULATOR_PACKAGE": package, "OPTIONS": KEPT, "RUN": run}
     assert play(tmp_path, scripts, **variables | given) == (4, "")
     assert (tmp_path / "world.json").exists()
@@ -242,7 +320,9 @@ SERVICES: Mapping[str, Any] = loaded("docs/examples/compose/compose.yaml")["serv
 def started(command: Sequence[str], url: str, environment: Mapping[str, str]) -> Iterator[None]:
     """A process, as soon as it answers 200 at a URL."""
     with (
-        subprocess.Popen(command, cwd=EXAMPLE, env=environment, stdout=subprocess.DEVNULL) as process,
+        subprocess.Popen(
+            command, cwd=EXAMPLE, env=environment, stdout=subprocess.DEVNULL
+        ) as process,
         http_client(transport=httpx.HTTPTransport()) as client,
     ):
         try:
@@ -270,19 +350,35 @@ def test_the_tests_of_the_compose_file_pass(tmp_path: Path) -> None:
         "postgresql://emulator:emulator@db/worlds": f"sqlite:{tmp_path}/worlds.db",
     }
     of = {
-        service: {**CLEAN, "PYTHONPATH": str(ROOT)}
-        | {name: placed.get(value, value) for name, value in SERVICES[service]["environment"].items()}
+        service: (
+            {**CLEAN, "PYTHONPATH": str(ROOT)}
+            | {
+                name: placed.get(value, value)
+                for name, value in SERVICES[service]["environment"].items()
+            }
+        )
         for service in ("payments", "shop", "tests")
     }
-    of["payments"] |= {"PAYMENTS_EMULATOR_PORT": str(payments), "PAYMENTS_EMULATOR_FIXTURES": str(EXAMPLE / "init")}
+    of["payments"] |= {
+        "PAYMENTS_EMULATOR_PORT": str(payments),
+        "PAYMENTS_EMULATOR_FIXTURES": str(EXAMPLE / "init"),
+    }
     serve = (sys.executable, "-m", "emulator.cli.main", "serve")
-    shop_command, tests = ((sys.executable, *SERVICES[name]["command"][1:]) for name in ("shop", "tests"))
+    shop_command, tests = (
+        (sys.executable, *SERVICES[name]["command"][1:]) for name in ("shop", "tests")
+    )
     with (
         started(serve, f"{url}/_emulator/health", of["payments"]),
         started(shop_command, f"http://127.0.0.1:{shop}/orders", of["shop"]),
     ):
         ran = subprocess.run(
-            tests, cwd=EXAMPLE, env=of["tests"], capture_output=True, text=True, timeout=60, check=False
+            tests,
+            cwd=EXAMPLE,
+            env=of["tests"],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
         )
         headers = {"Host": "payments:4747", "Authorization": "Bearer sk_test_compose"}
         with http_client(base_url=url, headers=headers) as client:

@@ -1,1 +1,1 @@
-"""Crashes: servers that are killed at random moments under load, and what must be true of their worlds afterwards."""
+"""Crashes: servers killed at random moments under load, and the truths of their worlds after it."""

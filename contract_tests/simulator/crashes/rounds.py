@@ -1,8 +1,9 @@
-"""Rounds: load, disturbances at random moments, and a look: nothing that was answered is lost or there twice.
+"""Rounds: load, random disturbances, and a look: no response's result is lost or there twice.
 
-``kills`` is one server, killed again and again. ``chaos`` also stands still and has its database end, lose its sessions or
-be read-only; with PostgreSQL it is two servers in schemas of their own. ``proxy`` is two servers and a standby behind nginx,
-as docs/guide/state.md configures them. After each disturbance every world must be served again.
+``kills`` is one server, killed again and again. ``chaos`` also stands still and has its database
+end, lose its sessions or be read-only; with PostgreSQL it is two servers in schemas of their own.
+``proxy`` is two servers and a standby behind nginx, as docs/guide/state.md configures them. After
+each disturbance every world must be served again.
 """
 
 from __future__ import annotations
@@ -30,7 +31,11 @@ from contract_tests.support import postgres
 from contract_tests.support.receiver import Receiver
 from contract_tests.support.servers import CLIENT, ServerProcess, free_port
 
-KINDS = {"kills": ("",), "chaos": ("worlds_1", "worlds_2"), "proxy": ("worlds_1", "worlds_2", "worlds_1")}
+KINDS = {
+    "kills": ("",),
+    "chaos": ("worlds_1", "worlds_2"),
+    "proxy": ("worlds_1", "worlds_2", "worlds_1"),
+}
 """The schema of each server, by kind of round; in a file there is one server."""
 
 START = ("--clock", "frozen@2026-01-01T00:00:00Z")
@@ -39,10 +44,10 @@ LONGEST = 0.8
 """Seconds of load before a disturbance, at most."""
 
 LONGEST_PAUSE = 8.0
-"""Seconds for which a server or the database stands still, at most: longer than the database keeps a lock for it."""
+"""The most seconds of a standstill of server or database: longer than the database keeps a lock."""
 
 AFRESH = 10
-"""Rounds that a world goes through before it is wiped, so that looking at it does not take longer and longer."""
+"""Rounds before a world is wiped, so that looks at it do not take longer and longer."""
 
 NEW_WORLDS = 30
 """Worlds that are opened in a round, at most: all of them are opened again by each start."""
@@ -60,7 +65,7 @@ KEY = "sk_test_crash"
 HEADERS = {"Authorization": f"Bearer {KEY}"}
 
 HOURS = 20
-"""How far the clock is moved at most while answers may still be asked for again: keys are stored for a day (B-16)."""
+"""The clock's most hours while old responses may be asked for: keys last a day (B-16)."""
 
 PATIENCE = 60.0
 """Seconds in which a service that is disturbed must answer at last."""
@@ -84,7 +89,9 @@ class Clients:
     def __init__(self, *works: Callable[[], object]) -> None:
         self.over = threading.Event()
         self._failures: list[BaseException] = []
-        self._threads = [threading.Thread(target=self._run, args=(work,), daemon=True) for work in works]
+        self._threads = [
+            threading.Thread(target=self._run, args=(work,), daemon=True) for work in works
+        ]
 
     def start(self) -> None:
         for thread in self._threads:
@@ -110,7 +117,7 @@ class Clients:
 
 
 class Load:
-    """A few clients who buy and subscribe, and ask again until they are answered; one moves the clock all the time.
+    """Clients who buy and subscribe, and ask until they get a response; one always moves the clock.
 
     Each write has a key of its own, so that a lost answer can be asked for again.
     """
@@ -128,14 +135,32 @@ class Load:
 
     def _buy(self) -> None:
         number = next(self._numbers)
-        contact = {"email": f"{self._name}-{number}@example.com", "name": "Awa Diop", "phone": f"+2417{number:07}0"}
+        contact = {
+            "email": f"{self._name}-{number}@example.com",
+            "name": "Awa Diop",
+            "phone": f"+2417{number:07}0",
+        }
         customer = self._write("/v1/customers/", contact)
-        card = {"type": "bank_card", "number": "4242424242424242", "exp_month": 12, "exp_year": 2090, "cvc": "123"}
+        card = {
+            "type": "bank_card",
+            "number": "4242424242424242",
+            "exp_month": 12,
+            "exp_year": 2090,
+            "cvc": "123",
+        }
         method = self._write("/v1/payment-methods/", {"customer": customer["id"], **card})
-        bill = {"amount": 1000 + number, "currency": "XAF", "customer": customer["id"], "payment_method": method["id"]}
+        bill = {
+            "amount": 1000 + number,
+            "currency": "XAF",
+            "customer": customer["id"],
+            "payment_method": method["id"],
+        }
         intent = self._write("/v1/payment-intents/", bill)
         self._write(f"/v1/payment-intents/{intent['id']}/confirm/", {})
-        self._write("/v1/subscriptions/", {"customer": customer["id"], "unit_amount": 500, "interval": "day"})
+        self._write(
+            "/v1/subscriptions/",
+            {"customer": customer["id"], "unit_amount": 500, "interval": "day"},
+        )
 
     def _write(self, path: str, body: dict[str, Any]) -> Any:
         if self.clients.over.is_set():
@@ -143,7 +168,12 @@ class Load:
         write = Write(f"{self._name}-{next(self._numbers)}", path, body)
         self.writes.append(write)
         response = at_last(
-            partial(CLIENT.post, self.url + path, json=body, headers={**HEADERS, "Idempotency-Key": write.key})
+            partial(
+                CLIENT.post,
+                self.url + path,
+                json=body,
+                headers={**HEADERS, "Idempotency-Key": write.key},
+            )
         )
         assert response.is_success, response.text
         write.answer = response.content
@@ -152,14 +182,20 @@ class Load:
 
     def _move(self) -> None:
         now = datetime.fromisoformat(
-            at_last(partial(CLIENT.get, f"{self.url}/_emulator/clock", headers=HEADERS)).json()["now"]
+            at_last(partial(CLIENT.get, f"{self.url}/_emulator/clock", headers=HEADERS)).json()[
+                "now"
+            ]
         )
         for hours in range(1, HOURS + 1):
             if self.clients.over.is_set():
                 return
             # To an instant, so that one whose outcome is unknown can be asked for again.
             to = {"to": f"{now + timedelta(hours=hours):%Y-%m-%dT%H:%M:%SZ}"}
-            response = at_last(partial(CLIENT.post, f"{self.url}/_emulator/clock/advance", json=to, headers=HEADERS))
+            response = at_last(
+                partial(
+                    CLIENT.post, f"{self.url}/_emulator/clock/advance", json=to, headers=HEADERS
+                )
+            )
             assert response.is_success, response.text
             assert response.json()["failures"] == []
             self.instant = max(self.instant, response.json()["now"])
@@ -167,14 +203,17 @@ class Load:
 
 
 def at_last(ask: Callable[[], httpx.Response]) -> httpx.Response:
-    """Return the answer of whichever server there is, asked for as often as it takes while one takes another one's place."""
+    """Return the response of any server; ask until one has taken another one's place."""
     until = time.monotonic() + PATIENCE
     while True:
         with suppress(httpx.HTTPError):
             response = ask()
-            # 409: what was asked before is still being done. 500: the database is not there, which a page says in words.
+            # 409: what was asked before is still being done. 500: the database is not there, which
+            # a page says in words.
             is_page = response.headers["content-type"].startswith("text/html")
-            is_away = response.status_code == 500 and (is_page or response.json()["code"] == "DATABASE_ERROR")
+            is_away = response.status_code == 500 and (
+                is_page or response.json()["code"] == "DATABASE_ERROR"
+            )
             if response.status_code not in (409, 502, 503, 504) and not is_away:
                 return response
         assert time.monotonic() < until, "the server no longer answers"
@@ -182,13 +221,15 @@ def at_last(ask: Callable[[], httpx.Response]) -> httpx.Response:
 
 
 def ask_again(url: str, writes: list[Write]) -> None:
-    """Ask for every answer once more: the same bytes if it was given, and if not, it is given now."""
+    """Ask for every response again: the same bytes if it was given, else it is given now."""
     for write in writes:
         headers = {**HEADERS, "Idempotency-Key": write.key}
         response = at_last(partial(CLIENT.post, url + write.path, json=write.body, headers=headers))
         assert response.is_success, f"{write.path}: {response.text}"
         if write.answer is not None:
-            assert response.headers.get("idempotent-replayed") == "true", f"lost: {write.path} {write.answer!r}"
+            assert response.headers.get("idempotent-replayed") == "true", (
+                f"lost: {write.path} {write.answer!r}"
+            )
             assert response.content == write.answer
 
 
@@ -196,7 +237,7 @@ def ask_again(url: str, writes: list[Write]) -> None:
 
 
 class Round(NamedTuple):
-    """A round that was played. ``taken``: the longest way back, and how much of it the machine had no processor for."""
+    """A played round. ``taken``: the longest way back, and how much of it lacked a processor."""
 
     load: Load
     worlds: int
@@ -206,8 +247,8 @@ class Round(NamedTuple):
     def __str__(self) -> str:
         taken, starved = self.taken
         return (
-            f"{len(self.load.writes)} writes, {self.worlds} new worlds, {self.now}, served again after {taken:.2f} s at most,"
-            f" {starved:.2f} of them without a processor"
+            f"{len(self.load.writes)} writes, {self.worlds} new worlds, {self.now}, served again"
+            f" after {taken:.2f} s at most, {starved:.2f} of them without a processor"
         )
 
 
@@ -273,8 +314,10 @@ def one(
 # -- what comes without a warning
 
 
-def disturbances(servers: Sequence[ServerProcess], place: str, chance: random.Random) -> Iterator[Disturbance]:
-    """All is there again when the call returns. Without a ``place``, servers are killed and nothing else happens."""
+def disturbances(
+    servers: Sequence[ServerProcess], place: str, chance: random.Random
+) -> Iterator[Disturbance]:
+    """Disturb, and return after the recovery. Without a ``place`` only kill the servers."""
 
     def killed(server: ServerProcess) -> None:
         server.kill()
@@ -301,12 +344,14 @@ def disturbances(servers: Sequence[ServerProcess], place: str, chance: random.Ra
 
 
 def until_all_serve(urls: Sequence[str], servers: Sequence[ServerProcess]) -> tuple[float, float]:
-    """Return how long it takes until each has served a world of its own, and how long they lacked a processor."""
+    """Return the time until each serves a world of its own, and their time without a processor."""
     began, before = time.monotonic(), [server.starved() for server in servers]
     for url in urls:
         for app in APPS if len(urls) == 1 else APPS[:1]:
             assert customers(url, f"sk_test_own{app}") == []
-    starved = max(server.starved() - earlier for server, earlier in zip(servers, before, strict=True))
+    starved = max(
+        server.starved() - earlier for server, earlier in zip(servers, before, strict=True)
+    )
     return time.monotonic() - began, starved
 
 
@@ -332,13 +377,18 @@ class Openers:
         key = f"sk_test_{time.time_ns():x}"
         self._opening.set()
         headers = {"Authorization": f"Bearer {key}", "Idempotency-Key": key}
-        self.made[url, key] = ask(url, "/v1/customers/", {"email": "a@example.com", "name": "Awa"}, headers)["id"]
+        self.made[url, key] = ask(
+            url, "/v1/customers/", {"email": "a@example.com", "name": "Awa"}, headers
+        )["id"]
 
 
 def follow(url: str, over: threading.Event) -> None:
     """A client that follows a world, goes away, and comes again."""
     while not over.is_set():
-        with suppress(httpx.HTTPError), CLIENT.stream("GET", f"{url}/_emulator/stream", headers=HEADERS) as stream:
+        with (
+            suppress(httpx.HTTPError),
+            CLIENT.stream("GET", f"{url}/_emulator/stream", headers=HEADERS) as stream,
+        ):
             for _ in zip(range(50), stream.iter_bytes(), strict=False):
                 pass
 
@@ -351,7 +401,9 @@ def customers(url: str, key: str) -> list[str]:
 
 def page(url: str, app: str) -> str:
     body = {"payment_link_type": "custom", "amount": 500, "currency": "XAF"}
-    address = urlsplit(ask(url, "/v1/payment-links/", body, {"Authorization": f"Bearer sk_test_{app}"})["url"])
+    address = urlsplit(
+        ask(url, "/v1/payment-links/", body, {"Authorization": f"Bearer sk_test_{app}"})["url"]
+    )
     return f"{address.path}?{address.query or f'app={app}'}"
 
 
@@ -372,7 +424,7 @@ def wipe(url: str, receiver: Receiver) -> None:
 
 
 def truth(url: str) -> world_rules.Rows:
-    """Return all that is in a world, once deliveries under way have come to their end; the clock stays where it is."""
+    """Return a world's whole content once its deliveries have ended; the clock stays."""
     now = at_last(partial(CLIENT.get, f"{url}/_emulator/clock", headers=HEADERS)).json()["now"]
     ask(url, "/_emulator/clock/advance", {"to": now})
     ask(url, "/_emulator/snapshots", {"name": "truth"})
@@ -389,7 +441,11 @@ def look(url: str, load: Load, receiver: Receiver) -> str:
         assert found == [], "\n".join(found[:5])
         assert rows.now >= load.instant, "the clock went back"
     received = {event["id"] for event in receiver.events}
-    missing = [event["id"] for event in rows.all("event", type="customer.created") if event["id"] not in received]
+    missing = [
+        event["id"]
+        for event in rows.all("event", type="customer.created")
+        if event["id"] not in received
+    ]
     assert missing == [], f"never delivered: {missing[:5]}"
     # The next round begins where no key of this one is remembered any more.
     ask(url, "/_emulator/clock/advance", {"by": "2d"})
@@ -401,12 +457,18 @@ def faults(rows: world_rules.Rows) -> list[str]:
 
 
 def _of_the_load(rows: world_rules.Rows) -> Iterator[str]:
-    """What holds in this world alone: every charge succeeds, each customer has one phone, and all deliveries arrive."""
-    invoices, methods = rows.by("invoice", "subscription"), rows.by("payment_method", "customer", type="mobile_money")
+    """Here alone: every charge succeeds, customers have one phone each, all deliveries arrive."""
+    invoices, methods = (
+        rows.by("invoice", "subscription"),
+        rows.by("payment_method", "customer", type="mobile_money"),
+    )
     for subscription in rows.all("subscription"):
         statuses = [invoice["status"] for invoice in invoices[subscription["id"]]]
         if statuses != ["paid"] * subscription["period"]:
-            yield f"{subscription['id']} is in period {subscription['period']}, invoices are {statuses}"
+            yield (
+                f"{subscription['id']} is in period {subscription['period']}, invoices are"
+                f" {statuses}"
+            )
     for customer in rows.all("customer"):
         phones = [method["details"]["phone"] for method in methods[customer["id"]]]
         if phones != [customer["phone"]]:
@@ -423,7 +485,9 @@ def _of_the_load(rows: world_rules.Rows) -> Iterator[str]:
 
 def documented(listen: int, *servers: int) -> str:
     """Return the configuration of the guide, at other ports."""
-    found = re.search(r"```nginx\n(.*?)```", (ROOT / "docs/guide/state.md").read_text("utf-8"), re.DOTALL)
+    found = re.search(
+        r"```nginx\n(.*?)```", (ROOT / "docs/guide/state.md").read_text("utf-8"), re.DOTALL
+    )
     assert found is not None
     text = found[1]
     for ours, port in zip((8080, 4747, 4748, 4749), (listen, *servers), strict=True):

@@ -1,4 +1,4 @@
-"""A few rounds of each kind; ``python -m contract_tests.simulator crashes`` plays as many as one likes."""
+"""A few rounds of each kind; ``python -m contract_tests.simulator crashes`` plays any number."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The budget played: for each limit, a client that sends as much as it allows, and one that sends more.
+"""The budget played: for each limit, one client sends as much as it allows, another sends more.
 
-Each play sends an amount in the limit's unit and returns the status of the answer, ``closed`` for a connection that was
-closed without one, or what else came of it. The table of the guide has limits and answers from the code, memory and time
-as they were measured.
+Each play sends an amount in the limit's unit and returns the status of the answer, ``closed`` for a
+connection that was closed without one, or what else came of it. The table of the guide has limits
+and answers from the code, memory and time as they were measured.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _said(line: Line) -> str:
 
 
 def _raw(target: Target, *parts: bytes) -> str:
-    """What is answered to these bytes; the server may close the connection before it took all of them."""
+    """Return the response to these bytes; the server may close before it has read all."""
     with target.line() as line:
         with suppress(ConnectionError):
             for part in parts:
@@ -91,7 +91,9 @@ def chunked(start: bytes, part: Callable[[int], bytes], end: bytes) -> Play:
 
     def play(target: Target, amount: int) -> str:
         with target.line() as line:
-            return _raw(target, head.replace(b"\r\n", b"\r\n" + line.polite, 1), start, part(amount), end)
+            return _raw(
+                target, head.replace(b"\r\n", b"\r\n" + line.polite, 1), start, part(amount), end
+            )
 
     return play
 
@@ -112,10 +114,15 @@ def pipelined(target: Target, amount: int) -> str:
 
 
 def connections(target: Target, amount: int) -> str:
-    """With that of ``target`` as many as the limit allows stay open; the server closes the further ones."""
+    """Open as many as the limit allows, with ``target``'s; the server closes further ones."""
     with ExitStack() as stack:
-        lines = [stack.enter_context(target.line()) for _ in range(min(amount, limits.CONNECTIONS.most) - 1)]
-        further = [stack.enter_context(target.line()) for _ in range(amount - limits.CONNECTIONS.most)]
+        lines = [
+            stack.enter_context(target.line())
+            for _ in range(min(amount, limits.CONNECTIONS.most) - 1)
+        ]
+        further = [
+            stack.enter_context(target.line()) for _ in range(amount - limits.CONNECTIONS.most)
+        ]
         if further:
             return " ".join(set(map(_said, further)))
         lines[-1].request(LIST)
@@ -185,12 +192,20 @@ def form(target: Target, amount: int) -> str:
     page = target.post("/v1/checkout-sessions/", SESSION)["url"]
     with Buyer(target.url, "/checkout/" + page.rpartition("/")[2]) as buyer:
         fields = urlencode({**buyer.open().fields, "do": "pay", "number": ""}).encode()
-        return str(buyer.http.post(buyer.path, content=fields.ljust(amount, b"1"), headers=FORM).status_code)
+        return str(
+            buyer.http.post(
+                buyer.path, content=fields.ljust(amount, b"1"), headers=FORM
+            ).status_code
+        )
 
 
 def console_form(target: Target, amount: int) -> str:
     content = b"by=1s&_x=".ljust(amount, b"a")
-    return str(target.http.post("/_emulator/console/do/advance?app=budget", content=content, headers=FORM).status_code)
+    return str(
+        target.http.post(
+            "/_emulator/console/do/advance?app=budget", content=content, headers=FORM
+        ).status_code
+    )
 
 
 def streams(target: Target, amount: int) -> str:
@@ -204,7 +219,7 @@ def streams(target: Target, amount: int) -> str:
 
 
 def polls(target: Target, amount: int) -> str:
-    """Return the answer to the last one. Those that are held are answered once something happens."""
+    """Return the last one's response. The held ones respond once something happens."""
     target.post("/v1/reset", {})
     with ExitStack() as stack:
         for _ in range(amount):
@@ -218,7 +233,11 @@ def polls(target: Target, amount: int) -> str:
 def _inbox(target: Target, amount: int, content: bytes) -> str:
     with target.line() as line:
         for _ in range(amount):
-            line.request(b"POST /_emulator/inbox/budget HTTP/1.1", b"Content-Length: %d" % len(content), body=content)
+            line.request(
+                b"POST /_emulator/inbox/budget HTTP/1.1",
+                b"Content-Length: %d" % len(content),
+                body=content,
+            )
             assert _said(line) == "200"
     return f"{target.http.get('/_emulator/inbox/budget').json()['pagination']['count']} stored"
 
@@ -230,7 +249,9 @@ def _delivery(target: Target, headers: dict[str, str], content: bytes) -> Any:
         return replies.pop()
 
     with HttpReceiver(answer) as receiver:
-        endpoint = target.post("/v1/webhooks/", {"name": "Shop", "url": f"{receiver.url}/", "events": ["*"]})
+        endpoint = target.post(
+            "/v1/webhooks/", {"name": "Shop", "url": f"{receiver.url}/", "events": ["*"]}
+        )
         return target.post(f"/v1/webhooks/{endpoint['id']}/test/", {})
 
 
@@ -244,12 +265,17 @@ def answer_head(target: Target, amount: int) -> str:
 
 
 def worlds(target: Target, amount: int) -> str:
-    """Return whether as many worlds stay open as keys were used, that of ``target`` included; others are closed at a tick."""
+    """Return whether all used keys' worlds stay open, ``target``'s too; a tick closes others."""
     keys = [b"sk_test_many%d" % number for number in range(amount - 1)]
     for start in range(0, len(keys), 500):
         some = keys[start : start + 500]
         with target.line() as line:
-            line.say(b"".join(LIST + b"\r\nHost: localhost\r\nAuthorization: Bearer %b\r\n\r\n" % key for key in some))
+            line.say(
+                b"".join(
+                    LIST + b"\r\nHost: localhost\r\nAuthorization: Bearer %b\r\n\r\n" % key
+                    for key in some
+                )
+            )
             assert {_said(line) for _ in some} == {"200"}
     while (count := target.http.get("/_emulator/health").json()["apps"]) > limits.WORLDS.most:
         pass
@@ -258,13 +284,17 @@ def worlds(target: Target, amount: int) -> str:
 
 def snapshots(target: Target, amount: int) -> str:
     """Return the answer to the last one."""
-    return [target.status("POST", "/_emulator/snapshots", {"name": str(number)}) for number in range(amount)][-1]
+    return [
+        target.status("POST", "/_emulator/snapshots", {"name": str(number)})
+        for number in range(amount)
+    ][-1]
 
 
 class Row(NamedTuple):
-    """One row of the budget: its limit, the play, what comes of the limit itself and of ``times`` as much.
+    """A row of the budget: its limit, the play, the results of the limit and of ``times`` as much.
 
-    Ten times as many connections are more than a client gets from its system; ten times as many worlds take minutes.
+    Ten times as many connections are more than a client gets from its system; ten times as many
+    worlds take minutes.
     """
 
     limit: Limit
@@ -282,9 +312,27 @@ class Row(NamedTuple):
 ROWS = (
     Row(limits.HEAD, head, "200", "400"),
     Row(limits.HEADERS, headers, "200", "400"),
-    Row(limits.FRAMING, chunked(b"0\r\n", lambda n: b"X: a\r\n" * ((n - 5) // 6), b"\r\n"), "422", "400", "Trailers"),
-    Row(limits.FRAMING, chunked(b"0\r\nX: ", lambda n: b"a" * (n - 10), b"\r\n\r\n"), "422", "400", "One trailer"),
-    Row(limits.FRAMING, chunked(b"0;", lambda n: b"a" * (n - 6), b"\r\n\r\n"), "422", "400", "Chunk extension"),
+    Row(
+        limits.FRAMING,
+        chunked(b"0\r\n", lambda n: b"X: a\r\n" * ((n - 5) // 6), b"\r\n"),
+        "422",
+        "400",
+        "Trailers",
+    ),
+    Row(
+        limits.FRAMING,
+        chunked(b"0\r\nX: ", lambda n: b"a" * (n - 10), b"\r\n\r\n"),
+        "422",
+        "400",
+        "One trailer",
+    ),
+    Row(
+        limits.FRAMING,
+        chunked(b"0;", lambda n: b"a" * (n - 6), b"\r\n\r\n"),
+        "422",
+        "400",
+        "Chunk extension",
+    ),
     Row(limits.PIPELINED, pipelined, "200", CLOSED),
     Row(limits.CONNECTIONS, connections, "200", "503", times=1.2),
     Row(limits.HEAD_SECONDS, slow_head, "200", "408"),
@@ -293,18 +341,29 @@ ROWS = (
     Row(limits.UNREAD_BODY, unread_body, "200", CLOSED),
     Row(limits.DEPTH, posted(CUSTOMERS, lambda n: b'{"a":' * n + b"1" + b"}" * n), "422", "400"),
     Row(limits.DIGITS, posted(CUSTOMERS, lambda n: b'{"a":' + b"9" * n + b"}"), "422", "400"),
-    Row(limits.VALUES, posted(SNAPSHOT, lambda n: b'{"a":[' + b"0," * (n - 3) + b"0]}", "PUT"), "422", "400"),
+    Row(
+        limits.VALUES,
+        posted(SNAPSHOT, lambda n: b'{"a":[' + b"0," * (n - 3) + b"0]}", "PUT"),
+        "422",
+        "400",
+    ),
     Row(limits.QUERY, query, "422 for each", "422"),
     Row(limits.ITEMS, array, "201", "422"),
     Row(
         limits.STRING,
         posted(
-            "/v1/checkout-sessions/", lambda n: {**SESSION, "cancel_url": "https://shop.example.com/".ljust(n, "a")}
+            "/v1/checkout-sessions/",
+            lambda n: {**SESSION, "cancel_url": "https://shop.example.com/".ljust(n, "a")},
         ),
         "201",
         "422",
     ),
-    Row(limits.METADATA, posted(PRODUCTS, lambda n: _noted({str(number): "x" for number in range(n)})), "201", "422"),
+    Row(
+        limits.METADATA,
+        posted(PRODUCTS, lambda n: _noted({str(number): "x" for number in range(n)})),
+        "201",
+        "422",
+    ),
     Row(limits.METADATA_KEY, posted(PRODUCTS, lambda n: _noted({"x" * n: "x"})), "201", "422"),
     Row(limits.METADATA_VALUE, posted(PRODUCTS, lambda n: _noted({"x": "x" * n})), "201", "422"),
     Row(limits.BODY, event, "201", "400", "Event, by the request that causes it"),
@@ -312,9 +371,19 @@ ROWS = (
     Row(limits.CONSOLE_FORM, console_form, "303", "413"),
     Row(limits.STREAMS, streams, "200", "429", "Open streams of a world"),
     Row(limits.STREAMS, polls, "200", "429", "Held polls of a world"),
-    Row(limits.INBOX_BODY, posted("/_emulator/inbox/budget?app=budget", lambda n: b"x" * n), "200", "400"),
+    Row(
+        limits.INBOX_BODY,
+        posted("/_emulator/inbox/budget?app=budget", lambda n: b"x" * n),
+        "200",
+        "400",
+    ),
     Row(limits.INBOX, lambda target, n: _inbox(target, n, b""), "1000 stored", "1000 stored"),
-    Row(limits.INBOX_BYTES, lambda target, n: _inbox(target, n // 65536, b"x" * 65536), "128 stored", "128 stored"),
+    Row(
+        limits.INBOX_BYTES,
+        lambda target, n: _inbox(target, n // 65536, b"x" * 65536),
+        "128 stored",
+        "128 stored",
+    ),
     Row(limits.ANSWER_HEAD, answer_head, "an answer", "a failure"),
     Row(limits.ANSWER_BODY, answer_body, "4096 read", "4096 read"),
     Row(limits.WORLDS, worlds, "all open", "no more than the limit", times=1.5),
@@ -349,7 +418,7 @@ def amount(limit: Limit) -> str:
 
 
 def measured(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yield the cells of each row, or of those that are named. Each has servers of its own: memory is not given back."""
+    """Yield the cells of all or named rows, with servers of their own: memory is not returned."""
     allow_open_files(10_000)
     for row in [row for row in ROWS if not names or row.name in names]:
         cells = [row.name, amount(row.limit), row.limit.beyond]
@@ -385,4 +454,6 @@ def write(rows: Iterable[tuple[str, ...]]) -> None:
 
 def read() -> list[list[str]]:
     table = PAGE.read_text("utf-8").partition(START)[2].partition(END)[0].strip()
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
+    return [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]
+    ]

@@ -1,4 +1,4 @@
-"""A crowd of hostile clients keeps no other client from being served, and none of them gets a failure of ours.
+"""A crowd of hostile clients bars no other from service, and none gets a failure of ours.
 
 ``python -m contract_tests.simulator limits`` measures each limit itself, and memory.
 """
@@ -57,7 +57,7 @@ def crowd(url: str, count: int, beginning: bytes) -> Iterator[list[Line]]:
 
 
 def heard(line: Line) -> bytes:
-    """Return all that the server says until it ends the connection. Raises ``TimeoutError`` if it never does."""
+    """Return the server's words until the connection's end. Raises ``TimeoutError`` without one."""
     try:
         return line.everything()
     except ConnectionResetError:
@@ -73,9 +73,12 @@ def _still_served(sandbox: Sandbox) -> Iterator[None]:
 
 
 def test_a_thousand_connections_closed_half_way(sandbox: Sandbox) -> None:
-    """Each is ended by the server; a whole request is answered first, any other gets no answer or a 400."""
+    """The server ends each; a whole request gets its response first, any other none or a 400."""
     with ExitStack() as stack:
-        crowds = [(name, stack.enter_context(crowd(sandbox.url, 170, said))) for name, said in BEGINNINGS.items()]
+        crowds = [
+            (name, stack.enter_context(crowd(sandbox.url, 170, said)))
+            for name, said in BEGINNINGS.items()
+        ]
         assert sandbox.api.get("/customers/")["object"] == "list"
         for _, lines in crowds:
             for line in lines:
@@ -101,7 +104,9 @@ def test_connections_take_little_memory_and_are_gone_afterwards() -> None:
 
 def test_a_slow_body_makes_no_other_request_wait(sandbox: Sandbox) -> None:
     body = b'{"email": "slow@example.com", "name": "Slow"}'
-    head = CREATE + b"\r\n" + JSON + b"\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(body)
+    head = (
+        CREATE + b"\r\n" + JSON + b"\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(body)
+    )
     with crowd(sandbox.url, 20, head) as lines:
         for number in range(len(body)):
             for line in lines:
@@ -114,9 +119,19 @@ def test_a_slow_body_makes_no_other_request_wait(sandbox: Sandbox) -> None:
 @pytest.mark.long
 def test_what_waits_for_streams_that_pause_takes_little_memory() -> None:
     """Forty readers miss 6 MiB of events each, and then read on."""
-    body = {"email": "awa@example.com", "name": "Awa", "metadata": {f"key {n}": "x" * 490 for n in range(50)}}
-    with ServerProcess() as server, closing(Target(server.url, "sk_test_streams")) as target, ExitStack() as stack:
-        lines = [stack.enter_context(Line(target.url, target.key, 60, buffer=4096)) for _ in range(40)]
+    body = {
+        "email": "awa@example.com",
+        "name": "Awa",
+        "metadata": {f"key {n}": "x" * 490 for n in range(50)},
+    }
+    with (
+        ServerProcess() as server,
+        closing(Target(server.url, "sk_test_streams")) as target,
+        ExitStack() as stack,
+    ):
+        lines = [
+            stack.enter_context(Line(target.url, target.key, 60, buffer=4096)) for _ in range(40)
+        ]
         for line in lines:
             line.request(b"GET /_emulator/stream?types=event HTTP/1.1")
         for number in range(250):
@@ -152,11 +167,11 @@ def test_what_has_no_end_is_ended(sandbox: Sandbox, start: bytes, part: bytes) -
         assert heard(line)[9:12] in (b"400", b"")
 
 
-# -- Every row of the budget: what a limit allows is accepted, more is answered as the table says; others are served
+# -- Each row of the budget: a limit holds, more is answered as the table says; others are served
 
 
 SHORTER = {"CONNECTIONS": 60, "HEAD_SECONDS": 1, "BODY_SECONDS": 1, "WORLDS": 60}
-"""Limits that take long to reach, and what they are for these tests. The command measures the real ones."""
+"""Limits that are far off, and nearer ones for these tests. The command measures the real ones."""
 
 
 @pytest.fixture(scope="module")
@@ -171,9 +186,15 @@ HEAVY = ("Imported snapshot", "Values in a body")
 
 
 @pytest.mark.parametrize(
-    "row", [pytest.param(row, id=row.name, marks=[pytest.mark.long] if row.name in HEAVY else []) for row in ROWS]
+    "row",
+    [
+        pytest.param(row, id=row.name, marks=[pytest.mark.long] if row.name in HEAVY else [])
+        for row in ROWS
+    ],
 )
-def test_a_row_of_the_budget(row: Row, server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_row_of_the_budget(
+    row: Row, server: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     most = row.limit.most
     for name, shorter in SHORTER.items():
         if getattr(limits, name) is row.limit:
@@ -189,7 +210,9 @@ def test_a_row_of_the_budget(row: Row, server: RunningServer, monkeypatch: pytes
 
 def test_every_limit_has_a_row_and_the_guide_names_it_as_it_is() -> None:
     """The figures beside them are measured now and then; these three cells are the code's."""
-    assert {row.limit for row in ROWS} == {value for value in vars(limits).values() if isinstance(value, Limit)}
+    assert {row.limit for row in ROWS} == {
+        value for value in vars(limits).values() if isinstance(value, Limit)
+    }
     said = [tuple(cells[:3]) for cells in read()]
     assert said == [(row.name, amount(row.limit), row.limit.beyond) for row in ROWS]
     assert len({row.name for row in ROWS}) == len(ROWS)

@@ -1,4 +1,4 @@
-"""What AI assistants use: the MCP server, driven by the official client, the skill, and the guide as text."""
+"""The assistants' part: the MCP server with the official client, the skill, the guide as text."""
 
 from __future__ import annotations
 
@@ -27,8 +27,10 @@ TOKENS = 2500
 """What the descriptions and schemas of all tools may cost, at four characters to a token."""
 
 
-def session(sandbox: Sandbox, story: Callable[[Client], Awaitable[None]], *, by_command: bool = False) -> None:
-    """Do something as a client with the server for the App of a sandbox: in this process, or as the command starts it."""
+def session(
+    sandbox: Sandbox, story: Callable[[Client], Awaitable[None]], *, by_command: bool = False
+) -> None:
+    """Act as a client of a server for a sandbox's App: in this process, or started by command."""
     # Imported here, not at the collection: it takes seconds.
     from mcp import Client, StdioServerParameters
 
@@ -55,7 +57,9 @@ async def used(client: Client, tool: str, **arguments: Any) -> str:
 def test_from_why_is_it_past_due_to_active_in_six_calls(sandbox: Sandbox) -> None:
     """Each call uses only what the calls before it said."""
     subscription = sandbox.subscribe(phone="+24177000000")
-    method = sandbox.method({"id": subscription["customer"]}, type="mobile_money", phone=FAILING_PHONE)
+    method = sandbox.method(
+        {"id": subscription["customer"]}, type="mobile_money", phone=FAILING_PHONE
+    )
     sandbox.api.patch(f"/subscriptions/{subscription['id']}/", {"payment_method": method["id"]})
     sandbox.advance("31d")
     id = subscription["id"]
@@ -65,11 +69,23 @@ def test_from_why_is_it_past_due_to_active_in_six_calls(sandbox: Sandbox) -> Non
         why = await used(client, "explain", id=id)
         assert f"{id} is past_due" in why
         assert "INSUFFICIENT_FUNDS" in why
-        shown = json.loads((await used(client, "call", method="GET", path=f"/v1/subscriptions/{id}/")).split("\n")[1])
-        instrument = {"customer": shown["customer"], "type": "mobile_money", "phone": "+24177123456"}
-        added = await used(client, "call", method="POST", path="/v1/payment-methods/", body=instrument)
+        shown = json.loads(
+            (await used(client, "call", method="GET", path=f"/v1/subscriptions/{id}/")).split("\n")[
+                1
+            ]
+        )
+        instrument = {
+            "customer": shown["customer"],
+            "type": "mobile_money",
+            "phone": "+24177123456",
+        }
+        added = await used(
+            client, "call", method="POST", path="/v1/payment-methods/", body=instrument
+        )
         body = {"payment_method": json.loads(added.split("\n")[1])["id"]}
-        assert (await used(client, "call", method="PATCH", path=f"/v1/subscriptions/{id}/", body=body))[:3] == "200"
+        assert (
+            await used(client, "call", method="PATCH", path=f"/v1/subscriptions/{id}/", body=body)
+        )[:3] == "200"
         await used(client, "advance", by="invoice.paid")
         assert json.loads(await used(client, "prove"))["passed"]
 
@@ -84,9 +100,16 @@ def test_eight_tools_cost_few_tokens_and_each_works(sandbox: Sandbox) -> None:
     async def story(client: Client) -> None:
         tools = (await client.list_tools()).tools
         assert len(tools) == 8
-        assert sum(len(tool.model_dump_json(exclude_none=True, by_alias=True)) for tool in tools) / 4 <= TOKENS
+        assert (
+            sum(len(tool.model_dump_json(exclude_none=True, by_alias=True)) for tool in tools) / 4
+            <= TOKENS
+        )
         assert "201" in await used(
-            client, "call", method="POST", path="/v1/customers/", body={"email": "a@b.co", "name": "A"}
+            client,
+            "call",
+            method="POST",
+            path="/v1/customers/",
+            body={"email": "a@b.co", "name": "A"},
         )
         assert "POST /v1/customers/" in await used(client, "requests", limit=5)
         await used(client, "snapshot", action="save", name="before")
@@ -102,7 +125,8 @@ def test_eight_tools_cost_few_tokens_and_each_works(sandbox: Sandbox) -> None:
         assert wrong.is_error
 
         async def read(uri: str) -> str:
-            return str((await client.read_resource(uri)).contents[0].text)  # type: ignore[union-attr]  # all are texts
+            # all are texts
+            return str((await client.read_resource(uri)).contents[0].text)  # type: ignore[union-attr]
 
         assert "createRefund: POST /v1/refunds/" in await read("emulator://document")
         assert "$ref" not in await read("emulator://document/createRefund")
@@ -113,8 +137,16 @@ def test_eight_tools_cost_few_tokens_and_each_works(sandbox: Sandbox) -> None:
 def test_wrong_arguments_are_explained(sandbox: Sandbox) -> None:
     async def story(client: Client) -> None:
         for tool, arguments, words in (
-            ("call", {"method": "PUT", "path": "/v1/customers/"}, "'GET', 'POST', 'PATCH' or 'DELETE'"),
-            ("call", {"method": "GET", "path": "/v1/\nX: y"}, "'/v1/\\nX: y' has control characters"),
+            (
+                "call",
+                {"method": "PUT", "path": "/v1/customers/"},
+                "'GET', 'POST', 'PATCH' or 'DELETE'",
+            ),
+            (
+                "call",
+                {"method": "GET", "path": "/v1/\nX: y"},
+                "'/v1/\\nX: y' has control characters",
+            ),
             ("advance", {"by": "one month"}, "31d"),
         ):
             result = await client.call_tool(tool, arguments)
@@ -141,7 +173,7 @@ def test_where_no_emulator_runs_it_starts_one(monkeypatch: pytest.MonkeyPatch) -
     assert answered == ["ok"]
 
 
-# -- the skill that ``agent setup`` writes, whose samples are run as those of every page, and the guide as text
+# -- the skill that ``agent setup`` writes, whose samples are run, and the guide as text
 
 
 LINES = 150
@@ -164,7 +196,9 @@ def test_a_project_gets_a_skill_and_a_pointer_to_it(tmp_path: Path) -> None:
     assert re.match(r"---\nname: payments-emulator\ndescription: .+\n---\n", text)
     assert len(text.splitlines()) <= LINES
     assert SKILL.read_text("utf-8").strip() in text
-    assert ".agents/skills/payments-emulator/SKILL.md" in (tmp_path / "AGENTS.md").read_text("utf-8")
+    assert ".agents/skills/payments-emulator/SKILL.md" in (tmp_path / "AGENTS.md").read_text(
+        "utf-8"
+    )
     setup("--skills", "docs/skills")
     assert (tmp_path / "docs/skills/payments-emulator/SKILL.md").is_file()
 
@@ -187,7 +221,9 @@ def test_what_the_user_wrote_stays(tmp_path: Path) -> None:
 def test_the_skill_has_no_sample_that_is_not_run() -> None:
     found = list(samples(SKILL))
     assert len(found) >= 6
-    assert [each.line for each in found if each.reason or each.language not in ("sh", "python")] == []
+    assert [
+        each.line for each in found if each.reason or each.language not in ("sh", "python")
+    ] == []
 
 
 def test_every_page_of_the_guide_is_served_as_markdown(server: RunningServer) -> None:

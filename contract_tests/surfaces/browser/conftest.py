@@ -1,4 +1,4 @@
-"""A real browser, Debian's Chromium driven by Playwright, and pages of other people for it to visit."""
+"""A real browser, Debian's Chromium with Playwright, and other people's pages for it."""
 
 from __future__ import annotations
 
@@ -34,18 +34,21 @@ ARGUMENTS = [
 ]
 
 
-# Not for longer than this folder: Playwright keeps a loop running in this thread, in which other tests start their own.
+# Not for longer than this folder: Playwright keeps a loop running in this thread, in which other
+# tests start their own.
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=ARGUMENTS)
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=ARGUMENTS
+        )
         yield browser
         browser.close()
 
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
-    """A tab without a past. Pages may do all that their origin may: what we forbid our own pages is to be no help."""
+    """A tab without a past. Pages may do all their origin may: no policy of ours stops them."""
     context = browser.new_context(bypass_csp=True)
     yield context.new_page()
     context.close()
@@ -53,14 +56,16 @@ def page(browser: Browser) -> Iterator[Page]:
 
 @pytest.fixture
 def surf(browser: Browser) -> Iterator[Callable[..., Any]]:
-    """Opens a page in a browser of its own, without cookies; options are those of a Playwright context."""
+    """Open a page in its own browser without cookies; options are a Playwright context's."""
     with ExitStack() as cleanup:
 
         def opened(url: str, **options: Any) -> Any:
             context = browser.new_context(**{"locale": "en-GB", **options})
             cleanup.callback(context.close)
             # The merchant's shop is nowhere; it answers so that the browser arrives.
-            context.route("https://shop.example.com/**", lambda route: route.fulfill(body="<h1>Thanks</h1>"))
+            context.route(
+                "https://shop.example.com/**", lambda route: route.fulfill(body="<h1>Thanks</h1>")
+            )
             tab = context.new_page()
             tab.set_default_timeout(PATIENCE)
             tab.goto(url)

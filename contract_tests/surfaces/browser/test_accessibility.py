@@ -1,7 +1,8 @@
-"""axe finds nothing on any page: console, buyer's pages, guide, explorer and reference, in both themes; and the guide works.
+"""axe finds nothing on any page (console, buyer, guide, explorer, reference), in both themes.
 
-CI sees each page in two of eight ways. ``pytest contract_tests/surfaces/browser/test_accessibility.py --every-view`` sees all
-pages, those of the guide too, in all of them.
+CI sees each page in two of eight ways. ``pytest
+contract_tests/surfaces/browser/test_accessibility.py --every-view`` sees all pages, those of the
+guide too, in all of them.
 """
 
 from __future__ import annotations
@@ -18,7 +19,16 @@ from playwright.sync_api import expect
 from contract_tests.support.sandbox import RunningServer, Sandbox
 from contract_tests.surfaces.browser.test_buyer_pages import pay
 from contract_tests.surfaces.browser.test_console import address, full_world
-from contract_tests.surfaces.pages.buyer import CARD, DECLINED, STEP, TRANSFER, WHO, invoice, link, session
+from contract_tests.surfaces.pages.buyer import (
+    CARD,
+    DECLINED,
+    STEP,
+    TRANSFER,
+    WHO,
+    invoice,
+    link,
+    session,
+)
 from contract_tests.surfaces.pages.buyer import PHONE as MOBILE_MONEY
 from emulator.document.bundles import load
 from emulator.ui.docs.reference import DOCUMENTS
@@ -34,7 +44,8 @@ AXE = """async (tags) => {
 }"""
 
 SHIFTS = """() => new Promise((done) => new PerformanceObserver((list) =>
-    done(list.getEntries().reduce((sum, { value, hadRecentInput }) => sum + (hadRecentInput ? 0 : value), 0)))
+    done(list.getEntries().reduce(
+        (sum, { value, hadRecentInput }) => sum + (hadRecentInput ? 0 : value), 0)))
     .observe({ type: "layout-shift", buffered: true }) || setTimeout(() => done(0), 300))"""
 """How far things have moved by themselves since the page was loaded; 0 if nothing has."""
 
@@ -72,7 +83,7 @@ def every() -> Iterable[tuple[View, str]]:
 
 
 def violations(tab: Any, ways: Iterable[tuple[View, str]]) -> list[str]:
-    """What axe finds on a page in each of these ways, with the first elements; whether it moved, and is wider than a window."""
+    """Return axe's finds on a page in each way, with first elements; movement; too wide or not."""
     shift = tab.evaluate(SHIFTS)
     tab.evaluate(Axe().axe_script)
     found = [f"moved by {shift:.3f}"] if shift >= LEAST_SHIFT else []
@@ -130,7 +141,9 @@ def test_the_console(sandbox: Sandbox, surf: Surf, ways: Ways) -> None:
 
 def test_the_console_in_french_is_no_wider_than_a_phone(sandbox: Sandbox, surf: Surf) -> None:
     """French words are longer, on buttons above all."""
-    tab = surf("about:blank", viewport={"width": PHONE.width, "height": PHONE.height}, locale="fr-FR")
+    tab = surf(
+        "about:blank", viewport={"width": PHONE.width, "height": PHONE.height}, locale="fr-FR"
+    )
     tab.goto(address(sandbox, ""))
     wide = ["welcome"] if tab.evaluate(WIDE) else []
     for path in full_world(sandbox):
@@ -189,7 +202,9 @@ def test_the_guide(surf: Surf, served: str, site: Path, ways: Ways, every_view: 
     assert flat(wrong) == []
 
 
-def test_the_reference_pages(surf: Surf, server: RunningServer, ways: Ways, every_view: bool) -> None:
+def test_the_reference_pages(
+    surf: Surf, server: RunningServer, ways: Ways, every_view: bool
+) -> None:
     tab = surf("about:blank")
     wrong = {}
     for number, name in enumerate(REFERENCE if every_view else ("assumptions",)):
@@ -199,14 +214,16 @@ def test_the_reference_pages(surf: Surf, server: RunningServer, ways: Ways, ever
 
 
 def explored(tab: Any, url: str) -> list[Any]:
-    """Open a document in the explorer, in it an operation, which is tried, and the list of schemas; what was asked."""
+    """Open a document in the explorer, try an operation, show the schemas; return the requests."""
     asked: list[Any] = []
 
     def note(request: Any) -> None:
         asked.append(request)
 
     tab.on("request", note)
-    tab.set_default_timeout(60_000)  # eighty operations are a lot to draw for a machine that has other things to do
+    tab.set_default_timeout(
+        60_000
+    )  # eighty operations are a lot to draw for a machine that has other things to do
     tab.goto(url)
     expect(tab.locator(".opblock").first).to_be_visible(timeout=60_000)
     assert tab.evaluate(SHIFTS) < LEAST_SHIFT
@@ -220,20 +237,28 @@ def explored(tab: Any, url: str) -> list[Any]:
 
 
 def test_the_explorer(surf: Surf, server: RunningServer, ways: Ways, every_view: bool) -> None:
-    """A request is tried with the key that is filled in; nothing comes from elsewhere, and no policy blocks anything.
+    """A request with the given key works; nothing comes from elsewhere, no policy blocks a thing.
 
-    The shortest document has every part of the others. A late response moves what is below it, as was asked for.
+    The shortest document has every part of the others. A late response moves what is below it, as
+    was asked for.
     """
     wrong = {}
     said: list[str] = []
     for number, document in enumerate(DOCUMENTS if every_view else ("service", "pages")):
         tab = surf("about:blank")
-        tab.on("console", lambda message: said.append(message.text) if "404" not in message.text else None)
+        tab.on(
+            "console",
+            lambda message: said.append(message.text) if "404" not in message.text else None,
+        )
         asked = explored(tab, f"{server.url}/docs/?api={document}")
         assert [each.url for each in asked if not each.url.startswith(server.url)] == []
-        assert (asked[-1].headers.get("authorization") == "Bearer sk_test_demo") is (document != "pages")
+        assert (asked[-1].headers.get("authorization") == "Bearer sk_test_demo") is (
+            document != "pages"
+        )
         if document != "service" or every_view:
-            wrong[document] = [each for each in violations(tab, ways(number)) if not each.startswith("moved by")]
+            wrong[document] = [
+                each for each in violations(tab, ways(number)) if not each.startswith("moved by")
+            ]
     assert (flat(wrong), said) == ([], [])
 
 
@@ -246,7 +271,9 @@ def tab(surf: Surf, served: str) -> Iterator[Any]:
     tab = surf("about:blank")
     errors: list[str] = []
     asked: list[str] = []
-    tab.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    tab.on(
+        "console", lambda message: errors.append(message.text) if message.type == "error" else None
+    )
     tab.on("pageerror", lambda error: errors.append(str(error)))
     tab.on("request", lambda request: asked.append(request.url))
     tab.goto(served)
@@ -278,7 +305,7 @@ def test_no_page_is_wider_than_a_phone(tab: Any, served: str, site: Path) -> Non
 
 @pytest.mark.needs("mkdocs")
 def test_samples_in_several_languages_are_tabs(tab: Any, served: str, surf: Surf) -> None:
-    """The language that was chosen, like the theme, is chosen on the next page too; arrows move between the tabs."""
+    """The chosen language, like the theme, holds on the next page; arrows move between the tabs."""
     tab.goto(f"{served}signatures/")
     expect(tab.get_by_role("tabpanel")).to_have_count(1)
     tab.get_by_role("tab", name="Python").focus()
@@ -311,7 +338,11 @@ def test_every_request_of_the_guide_that_opens_exists(site: Path) -> None:
         if isinstance(each, dict) and "operationId" in each
     }
     pattern = re.compile(r'href="/docs/\?api=(\w+)[^"#]*#/([^"]+)"')
-    found = {pair for file in site.rglob("index.html") for pair in pattern.findall(file.read_text("utf-8"))}
+    found = {
+        pair
+        for file in site.rglob("index.html")
+        for pair in pattern.findall(file.read_text("utf-8"))
+    }
     assert len(found) > 10
     assert found - known == set()
 

@@ -1,4 +1,4 @@
-"""The buyer's pages in a real browser: what scripts, the keyboard and the screen add to what is tested over HTTP."""
+"""The buyer's pages in a real browser: the effects of scripts, keyboard and screen."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ WITH_AND_WITHOUT_SCRIPT = pytest.mark.parametrize(
 
 
 @WITH_AND_WITHOUT_SCRIPT
-def test_after_a_failure_a_buyer_pays_and_arrives_at_the_shop(sandbox: Sandbox, surf: Surf, script: bool) -> None:
+def test_after_a_failure_a_buyer_pays_and_arrives_at_the_shop(
+    sandbox: Sandbox, surf: Surf, script: bool
+) -> None:
     tab = surf(session(sandbox)["url"], java_script_enabled=script)
     pay(tab, DECLINED)
     expect(tab.get_by_test_id("problem")).to_contain_text("did not go through")
@@ -51,7 +53,9 @@ def test_after_a_failure_a_buyer_pays_and_arrives_at_the_shop(sandbox: Sandbox, 
 
 @pytest.mark.long
 @WITH_AND_WITHOUT_SCRIPT
-def test_a_page_that_waits_for_the_phone_moves_on_by_itself(sandbox: Sandbox, surf: Surf, script: bool) -> None:
+def test_a_page_that_waits_for_the_phone_moves_on_by_itself(
+    sandbox: Sandbox, surf: Surf, script: bool
+) -> None:
     tab = surf(session(sandbox)["url"], java_script_enabled=script)
     pay(tab, {**PHONE, "phone": "+24177000006"})
     expect(tab.get_by_test_id("waiting")).to_contain_text("Confirm on your phone")
@@ -72,10 +76,15 @@ def test_a_double_click_back_and_reload_pay_once(sandbox: Sandbox, surf: Surf) -
 
 @pytest.mark.long
 def test_the_page_follows_the_product_the_card_and_the_panel(sandbox: Sandbox, surf: Surf) -> None:
-    """The total those that are chosen, the brand the digits as they are typed, the fields a magic value."""
-    basket, mat = (sandbox.product(name=name, unit_amount=price)["id"] for name, price in (("A", 9500), ("B", 4000)))
+    """The total follows the choice, the brand the typed digits, the fields a magic value."""
+    basket, mat = (
+        sandbox.product(name=name, unit_amount=price)["id"]
+        for name, price in (("A", 9500), ("B", 4000))
+    )
     offer = {"payment_link_type": "product", "products": [basket, mat], "allow_quantity": True}
-    tab = surf(sandbox.api.post("/payment-links/", {**offer, "currency": "XAF", "name": "Market"})["url"])
+    tab = surf(
+        sandbox.api.post("/payment-links/", {**offer, "currency": "XAF", "name": "Market"})["url"]
+    )
     expect(tab.get_by_test_id("pay")).to_have_text("Pay")
     tab.get_by_test_id(f"product-{basket}").check()
     expect(tab.get_by_test_id("total")).to_have_text("9,500 XAF")
@@ -84,7 +93,13 @@ def test_the_page_follows_the_product_the_card_and_the_panel(sandbox: Sandbox, s
     tab.get_by_test_id(f"product-{mat}").check()
     expect(tab.get_by_test_id("total")).to_have_text("12,000 XAF")
     tab.get_by_test_id("method-bank_card").check()
-    for typed, brand in (("4", "Visa"), ("", ""), ("37", "American Express"), ("5555 55", "Mastercard"), ("9", "")):
+    for typed, brand in (
+        ("4", "Visa"),
+        ("", ""),
+        ("37", "American Express"),
+        ("5555 55", "Mastercard"),
+        ("9", ""),
+    ):
         tab.get_by_test_id("number").fill(typed)
         expect(tab.get_by_test_id("brand")).to_have_text(brand)
     tab.get_by_test_id("sandbox-summary").click()
@@ -103,7 +118,11 @@ def test_it_can_be_paid_by_keyboard_alone(sandbox: Sandbox, surf: Surf) -> None:
     tab.keyboard.press("Tab")
     expect(tab.get_by_role("link", name="Skip to the payment form")).to_be_focused()
     tab.keyboard.press("Enter")
-    for name, typed in (("name", WHO["name"]), ("email", WHO["email"]), ("method-mobile_money", None)):
+    for name, typed in (
+        ("name", WHO["name"]),
+        ("email", WHO["email"]),
+        ("method-mobile_money", None),
+    ):
         tab.keyboard.press("Tab")
         expect(tab.get_by_test_id(name)).to_be_focused()
         if typed:
@@ -127,11 +146,15 @@ def handset(sandbox: Sandbox) -> str:
 
 
 def asked(sandbox: Sandbox) -> Any:
-    return sandbox.pay(sandbox.method(type="mobile_money", phone=NUMBER), description="Raphia basket")
+    return sandbox.pay(
+        sandbox.method(type="mobile_money", phone=NUMBER), description="Raphia basket"
+    )
 
 
 @pytest.mark.long
-def test_it_rings_by_itself_and_everyone_can_use_it(sandbox: Sandbox, surf: Surf, handset: str) -> None:
+def test_it_rings_by_itself_and_everyone_can_use_it(
+    sandbox: Sandbox, surf: Surf, handset: str
+) -> None:
     tab = surf("about:blank", **PHONE_SIZED)
     with tab.expect_response(lambda response: "/_emulator/console/stream" in response.url):
         tab.goto(f"{handset}&lang=fr")
@@ -140,7 +163,9 @@ def test_it_rings_by_itself_and_everyone_can_use_it(sandbox: Sandbox, surf: Surf
     tab.get_by_test_id("approve").wait_for()
     assert Axe().run(tab).response["violations"] == []
     assert tab.evaluate("document.documentElement.scrollWidth") <= 390
-    assert all(each.bounding_box()["height"] >= 44 for each in tab.locator("main button").all())  # a finger hits it
+    assert all(
+        each.bounding_box()["height"] >= 44 for each in tab.locator("main button").all()
+    )  # a finger hits it
     tab.get_by_test_id("approve").click()
     expect(tab.get_by_test_id("answered")).to_be_visible()
     assert sandbox.api.get(f"/payment-intents/{intent['id']}/")["status"] == "succeeded"

@@ -1,4 +1,4 @@
-"""The console in a real browser: it comes alive by itself, steers the world, and answers in few clicks."""
+"""The console in a real browser: it updates itself, steers the world, responds in few clicks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def listening(tab: Any) -> None:
 
 
 def opened(surf: Surf, sandbox: Sandbox, path: str = "") -> Any:
-    """Return a page that hears the stream; it is marked, so that a reloaded one can be distinguished from it."""
+    """Return a page that hears the stream, with a mark that a reloaded one does not have."""
     tab = surf(address(sandbox, path), **DESK)
     listening(tab)
     tab.evaluate("window.mark = true")
@@ -49,14 +49,18 @@ def shop(sandbox: Sandbox) -> Any:
     return sandbox.endpoint(f"{sandbox.url}/_emulator/inbox/shop?app={app(sandbox)}")
 
 
-def test_a_renewal_arrives_with_events_deliveries_and_email_without_a_reload(sandbox: Sandbox, surf: Surf) -> None:
+def test_a_renewal_arrives_with_events_deliveries_and_email_without_a_reload(
+    sandbox: Sandbox, surf: Surf
+) -> None:
     shop(sandbox)
     sandbox.subscribe()
     sandbox.settle()
     tab = opened(surf, sandbox)
     expect(tab.get_by_test_id("timeline")).to_contain_text("Subscription renews")
     tab.get_by_test_id("plus-P1M").click()
-    expect(tab.get_by_test_id("notice")).to_contain_text("Advanced to 1 Feb 2026, 00:00: 1 job done, 3 events.")
+    expect(tab.get_by_test_id("notice")).to_contain_text(
+        "Advanced to 1 Feb 2026, 00:00: 1 job done, 3 events."
+    )
     expect(tab.get_by_test_id("now")).to_have_text("1 Feb 2026, 00:00:00")
     expect(tab.get_by_test_id("count-invoice")).to_have_text("2")
     for part, text in (
@@ -126,12 +130,13 @@ def test_it_is_steered_by_keyboard_alone(sandbox: Sandbox, surf: Surf) -> None:
 
 
 def full_world(sandbox: Sandbox) -> list[str]:
-    """Make a world with some of everything, under names that are wider than a phone; the pages there are to see."""
+    """Make a world of everything, with names wider than a phone; return the pages to see."""
     ids = fill(sandbox, "W" * 80)
     sandbox.api.request("GET", "/customers/cust_" + "W" * 200 + "/")
     [delivery, *_] = sandbox.deliveries({"id": ids["endpoint"]})
     request, event, email = (
-        sandbox.control.get(f"/{kind}")["data"][0]["id"] for kind in ("requests", "events", "emails")
+        sandbox.control.get(f"/{kind}")["data"][0]["id"]
+        for kind in ("requests", "events", "emails")
     )
     objects = (*ids.values(), delivery["id"], event, sandbox.invoices("id")[0])
     shown = (*(f"objects/{id}" for id in objects), f"requests/{request}", f"emails/{email}")
@@ -159,13 +164,19 @@ IN_VIEW = """() => {
 
 
 def busy_world(sandbox: Sandbox) -> dict[str, str]:
-    """Return an unpaid subscription, an active one, an email with a PDF, a snapshot, and an endpoint that fails."""
+    """Return an unpaid and an active subscription, email with PDF, snapshot, failing endpoint."""
     sandbox.endpoint(
-        f"{sandbox.url}/_emulator/inbox/shop?app={app(sandbox)}", "invoice.paid", "customer.created", name="Shop"
+        f"{sandbox.url}/_emulator/inbox/shop?app={app(sandbox)}",
+        "invoice.paid",
+        "customer.created",
+        name="Shop",
     )
     active, unpaid = sandbox.subscribe(), sandbox.subscribe(FAILING_PHONE)
     sandbox.advance("40d")
-    trial, deposit = sandbox.subscribe(FAILING_PHONE, trial_period_days=14), sandbox.pay()["transaction"]
+    trial, deposit = (
+        sandbox.subscribe(FAILING_PHONE, trial_period_days=14),
+        sandbox.pay()["transaction"],
+    )
     lines = [{"description": "Mat", "unit_amount": 9000}]
     invoice = sandbox.api.post("/invoices/", {"customer": active["customer"], "line_items": lines})
     for step in ("finalize", "send"):
@@ -175,12 +186,15 @@ def busy_world(sandbox: Sandbox) -> dict[str, str]:
     sandbox.customer(name="Late Comer")
     sandbox.api.patch(f"/customers/{active['customer']}/", {"name": "Ada Ndong"})
     sandbox.settle()
-    paths = {name: f"objects/{each['id']}" for name, each in (("active", active), ("unpaid", unpaid), ("trial", trial))}
+    paths = {
+        name: f"objects/{each['id']}"
+        for name, each in (("active", active), ("unpaid", unpaid), ("trial", trial))
+    }
     return {**paths, "deposit": f"objects/{deposit}", "invoice": f"../../invoice/{invoice['id']}"}
 
 
 class Task(NamedTuple):
-    """From the overview, or the page of an object of the busy world: what is clicked, or filled in, and what is seen then."""
+    """From the overview or a busy world's object: clicks or inputs, and the view after them."""
 
     name: str
     start: str
@@ -211,41 +225,78 @@ HALF = (mark("step-refund"), 'button:has-text("Half")', mark("step-refund-do"))
 TWO_XX = 'label.check:has(input[name="settings.assumptions.webhook_success"][value="2xx"])'
 
 TASKS = [
-    Task("Why did this webhook fail?", "", (FAILED,), "Not delivered to Shop: 1 attempt, which got 400."),
+    Task(
+        "Why did this webhook fail?",
+        "",
+        (FAILED,),
+        "Not delivered to Shop: 1 attempt, which got 400.",
+    ),
     Task("Why is this subscription unpaid?", "", OF_AWA, UNPAID),
-    Task("What did this request change?", "", (row("latest_requests", "/v1/customers/…"),), 'lastname "Diop" "Ndong"'),
+    Task(
+        "What did this request change?",
+        "",
+        (row("latest_requests", "/v1/customers/…"),),
+        'lastname "Diop" "Ndong"',
+    ),
     Task("What happens next, and when?", "", (), "Ada Ndong · Basic · 5,000 XAF / month"),
-    Task("What will happen within a month?", "", (menu("schedule"), mark("play-P1M")), "invoice.paid"),
+    Task(
+        "What will happen within a month?", "", (menu("schedule"), mark("play-P1M")), "invoice.paid"
+    ),
     Task("What did the customer get by email?", "", (SENT,), "buyer0@example.com"),
     Task("Where is the money?", "", (menu("ledger"),), "Merchant"),
-    Task("Which operations are not used yet?", "", (menu("coverage"),), "operations of the service were called"),
-    Task("Does my client follow the rules of the service?", "", (menu("audit"),), "requests checked."),
-    Task("What did the receiver get, and was its signature right?", "", RECEIVED, "signature valid"),
+    Task(
+        "Which operations are not used yet?",
+        "",
+        (menu("coverage"),),
+        "operations of the service were called",
+    ),
+    Task(
+        "Does my client follow the rules of the service?", "", (menu("audit"),), "requests checked."
+    ),
+    Task(
+        "What did the receiver get, and was its signature right?", "", RECEIVED, "signature valid"
+    ),
     Task("look a card number up", "", (menu("magic"),), "4242"),
     Task(
-        "send a failed webhook again", "", (FAILED, mark("step-retry")), "Replayed: failed, the endpoint answered 400"
+        "send a failed webhook again",
+        "",
+        (FAILED, mark("step-retry")),
+        "Replayed: failed, the endpoint answered 400",
     ),
     Task("find the request that made it", "active", (MADE_BY,), "POST /v1/subscriptions/"),
     Task("compare two instants", "unpaid", (mark("more"), mark("compare")), "fields differ."),
     Task("share a bug", "unpaid", (mark("more"), *SHARED), "before"),
     Task("see an email in French", "", (SENT, 'role=link[name="Français"]'), "Français"),
     Task("refund half", "deposit", HALF, "Done: Refund."),
-    Task("switch an assumption", "assumptions", (TWO_XX, mark("save-assumptions")), "Settings saved."),
-    Task("play dunning through", "trial", (mark("step-advance_trial"), mark("step-advance_retries")), "unpaid"),
+    Task(
+        "switch an assumption", "assumptions", (TWO_XX, mark("save-assumptions")), "Settings saved."
+    ),
+    Task(
+        "play dunning through",
+        "trial",
+        (mark("step-advance_trial"), mark("step-advance_retries")),
+        "unpaid",
+    ),
     Task("pay an invoice", "invoice", (mark("pay"),), "This invoice is paid."),
-    Task("copy a request as curl", "", (row("latest_requests", "/v1/"), mark("copy-code")), "Copied"),
+    Task(
+        "copy a request as curl", "", (row("latest_requests", "/v1/"), mark("copy-code")), "Copied"
+    ),
 ]
 
 
 @pytest.mark.long
-def test_each_task_takes_few_clicks_without_a_dead_end_and_its_answer_is_in_view(sandbox: Sandbox, surf: Surf) -> None:
-    """Two clicks for a question of the guide and for what begins at the overview, three from the page of an object."""
+def test_each_task_takes_few_clicks_without_a_dead_end_and_its_answer_is_in_view(
+    sandbox: Sandbox, surf: Surf
+) -> None:
+    """Two clicks for a question of the guide or from the overview, three from an object's page."""
     questions = [task.name for task in TASKS if task.name.endswith("?")]
     assert re.findall(r"^## (.+\?)$", GUIDE.read_text("utf-8"), re.MULTILINE) == questions
     world = busy_world(sandbox)
     tab = surf(address(sandbox), **DESK, permissions=["clipboard-read", "clipboard-write"])
     for task in TASKS:
-        assert len([step for step in task.steps if isinstance(step, str)]) <= (3 if task.start in world else 2)
+        assert len([step for step in task.steps if isinstance(step, str)]) <= (
+            3 if task.start in world else 2
+        )
         tab.goto(address(sandbox, world.get(task.start, task.start)))
         for step in task.steps:
             if task.start != "invoice":

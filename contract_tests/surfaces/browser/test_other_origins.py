@@ -1,4 +1,4 @@
-"""A page of another origin, in a real browser, can neither read nor change anything through the control API."""
+"""In a real browser another origin's page can read and change nothing by the control API."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ READING = """async ({base, app}) => {
     'script': () => element('script', 'src'),
   };
   const taken = {};
-  for (const [name, way] of Object.entries(ways)) taken[name] = await way().catch(() => null) || null;
+  for (const [name, way] of Object.entries(ways)) {
+    taken[name] = await way().catch(() => null) || null;
+  }
   return taken;
 }"""
 """Tries every way a page has to see an answer; what it got, by the name of the way."""
@@ -41,12 +43,14 @@ CHANGING = """async ({base, app}) => {
   const send = (url, options) => fetch(url, options).catch(() => null);
   await send(target, {method: 'POST', headers, body});
   await send(target, {method: 'POST', mode: 'no-cors', body});
-  await send(at('/app'), {method: 'PATCH', headers, body: JSON.stringify({settings: {tax_rate: 18}})});
+  const settings = JSON.stringify({settings: {tax_rate: 18}});
+  await send(at('/app'), {method: 'PATCH', headers, body: settings});
   await send(at('/faults'), {method: 'DELETE'});
   navigator.sendBeacon(target, new Blob([body], {type: 'text/plain'}));
   await new Promise(done => {
-    document.body.innerHTML += `<iframe name=hidden></iframe><form method=POST enctype=text/plain target=hidden
-      action="${target}"><input name='{"by": "1d", "x": "' value='"}'></form>`;
+    document.body.innerHTML += `<iframe name=hidden></iframe>
+      <form method=POST enctype=text/plain target=hidden action="${target}">
+      <input name='{"by": "1d", "x": "' value='"}'></form>`;
     document.querySelector('iframe[name=hidden]').onload = done;
     document.querySelector('form').submit();
     setTimeout(done, 500);
@@ -56,7 +60,7 @@ CHANGING = """async ({base, app}) => {
 
 
 def origins(sandbox: Sandbox, elsewhere: int) -> dict[str, str]:
-    """Pages of others: on another site, on this machine under another port or name, and by DNS rebinding."""
+    """Others' pages: on another site, on another port or name here, and by DNS rebinding."""
     port = sandbox.url.rsplit(":", 1)[1]
     return {
         "another site": f"http://evil.example:{elsewhere}/",
@@ -82,11 +86,13 @@ def target(sandbox: Sandbox, page: Page) -> dict[str, str]:
 
 
 def read(sandbox: Sandbox, taken: dict[str, str | None]) -> set[str]:
-    """Return the ways by which a page learned what time it is in the world, or that there is anything at all to be embedded.
+    """Return a page's ways to learn the world's time, or of the existence of anything to embed.
 
     That a request is rejected is no secret: a page under a name that leads here may see it.
     """
-    return {name for name, text in taken.items() if text and (text == "loaded" or sandbox.now in text)}
+    return {
+        name for name, text in taken.items() if text and (text == "loaded" or sandbox.now in text)
+    }
 
 
 def state(sandbox: Sandbox) -> list[Any]:
@@ -103,7 +109,9 @@ def prey(sandbox: Sandbox) -> Sandbox:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_another_page_reads_and_changes_nothing(prey: Sandbox, page: Page, elsewhere: int, kind: str) -> None:
+def test_another_page_reads_and_changes_nothing(
+    prey: Sandbox, page: Page, elsewhere: int, kind: str
+) -> None:
     before = state(prey)
     page.goto(origins(prey, elsewhere)[kind])
     taken = page.evaluate(READING, target(prey, page))
@@ -111,7 +119,10 @@ def test_another_page_reads_and_changes_nothing(prey: Sandbox, page: Page, elsew
     assert read(prey, taken) == set()
     page.evaluate(CHANGING, target(prey, page))
     assert state(prey) == before
-    page.evaluate("href => document.body.innerHTML = `<a href='${href}'>there</a>`", f"{prey.url}/_emulator/clock")
+    page.evaluate(
+        "href => document.body.innerHTML = `<a href='${href}'>there</a>`",
+        f"{prey.url}/_emulator/clock",
+    )
     with page.expect_navigation() as navigation:
         page.click("a")
     assert kind != "another site" or navigation.value.status == 403
@@ -140,7 +151,8 @@ CALL = """async ({base, key}) => {
       },
       body: JSON.stringify({email: 'awa@example.com', name: 'Awa Diop'}),
     });
-    return [answer.status, answer.headers.get('Request-Id').slice(0, 4), (await answer.json()).firstname];
+    const id = answer.headers.get('Request-Id');
+    return [answer.status, id.slice(0, 4), (await answer.json()).firstname];
   } catch (error) { return [error.name] }
 }"""
 
@@ -154,9 +166,15 @@ CALL = """async ({base, key}) => {
     ],
 )
 def test_a_browser_lets_listed_pages_call_the_service(
-    sandbox: Sandbox, page: Page, elsewhere: int, domains: list[str], host: str, expected: list[Any], made: int
+    sandbox: Sandbox,
+    page: Page,
+    elsewhere: int,
+    domains: list[str],
+    host: str,
+    expected: list[Any],
+    made: int,
 ) -> None:
-    """Enforcement rule 2, CORS: key, idempotency key and request id pass; other pages' calls are not even sent."""
+    """Rule 2, CORS: key, idempotency key, request id pass; other pages' calls are not even sent."""
     sandbox.api.post("/security-profiles/", {"name": "Shop", "allowed_domains": domains})
     page.goto(f"http://{host}:{elsewhere}/")
     assert page.evaluate(CALL, {"base": sandbox.url, "key": sandbox.key}) == expected

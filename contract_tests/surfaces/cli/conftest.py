@@ -16,7 +16,7 @@ OnScreen = Callable[..., Screen]
 
 @pytest.fixture
 def cli(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Cli:
-    """Calls the command line for the sandbox's world, which the environment names, as under ``exec``."""
+    """Call the command line for the sandbox's world, as ``exec``'s environment names it."""
     for name in [name for name in os.environ if name.startswith("PAYMENTS_EMULATOR_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("PAYMENTS_EMULATOR_URL", sandbox.url)

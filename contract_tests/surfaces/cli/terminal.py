@@ -1,4 +1,4 @@
-"""The command line as a program is called: in this process where that will do, or in one of its own."""
+"""The command line as a program: in this process where possible, or in one of its own."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def run(*arguments: str) -> Ended:
 
 
 SPAWN = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))"
-"""Runs a program on a terminal of its own and is that terminal's other end; it ends as the program does."""
+"""Runs a program on a terminal of its own, as that terminal's other end; both end together."""
 
 
 class Screen:
@@ -108,7 +108,7 @@ class Screen:
 
 @contextmanager
 def processes() -> Iterator[Begin]:
-    """Starts the command line without a terminal, in processes of their own, which end with the block at the latest."""
+    """Start the command line without a terminal in own processes, which end with the block."""
     with ExitStack() as cleanup:
 
         def begin(*arguments: str, **variables: str) -> subprocess.Popen[str]:
@@ -120,7 +120,8 @@ def processes() -> Iterator[Begin]:
                 text=True,
                 env=clean(**variables),
                 start_new_session=True,
-                preexec_fn=_hear_hang_ups if sys.platform != "win32" else None,  # noqa: PLW1509  # it takes no lock
+                # it takes no lock
+                preexec_fn=_hear_hang_ups if sys.platform != "win32" else None,  # noqa: PLW1509
             )
             # Not read to their end: what the command line left behind, if it did, still holds them.
             for output in (process.stdout, process.stderr):
@@ -161,5 +162,9 @@ def ended_at_last(process: subprocess.Popen[Any]) -> threading.Timer:
 
 
 def clean(**variables: str) -> Mapping[str, str]:
-    own = {name: value for name, value in os.environ.items() if not name.startswith("PAYMENTS_EMULATOR_")}
+    own = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("PAYMENTS_EMULATOR_")
+    }
     return {**own, **variables}

@@ -1,4 +1,4 @@
-"""``compare document`` and ``test receiver`` as their users meet them: a report to read, JSON for programs, exit statuses."""
+"""``compare document``, ``test receiver`` for their users: a report, JSON, exit statuses."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Answer = tuple[int, object]
 
 @contextmanager
 def stranger(answer: Callable[[str], Answer]) -> Iterator[str]:
-    """The URL of a server that is not ours: without a control API, it has an answer for each path."""
+    """The URL of a foreign server: without a control API, with a response for each path."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -70,14 +70,21 @@ SMALL = {
 
 def shipped(monkeypatch: pytest.MonkeyPatch, document: Mapping[str, Any]) -> None:
     """Let this document be shipped instead of the large one."""
-    monkeypatch.setattr("emulator.document.bundles.load", lambda name: json.loads(json.dumps(document)))
+    monkeypatch.setattr(
+        "emulator.document.bundles.load", lambda name: json.loads(json.dumps(document))
+    )
 
 
-def test_a_server_that_does_otherwise_fails_with_a_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_does_otherwise_fails_with_a_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     junit = tmp_path / "report.xml"
     with stranger(hello) as url:
         base_url, document = module.server_and_document(f"{url}/v1/")
-        assert (base_url, len(document["paths"]) > 50) == (f"{url}/v1", True), "it has none, so the shipped one counts"
+        assert (base_url, len(document["paths"]) > 50) == (
+            f"{url}/v1",
+            True,
+        ), "it has none, so the shipped one counts"
         shipped(monkeypatch, SMALL)
         options = ("compare", "document", url, "--examples", "1", "--junit", str(junit))
         ended, for_programs = run(*options), run(*options, "--json")
@@ -93,7 +100,7 @@ def test_a_server_that_does_otherwise_fails_with_a_report(tmp_path: Path, monkey
 
 
 def test_a_server_that_forbids_everything_does_not_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its App has a security profile. Each answer is as a rule of state says; but nothing was created and checked."""
+    """Its App has a security profile. State rules allow all responses; but nothing was created."""
     forbidden = {"403": {"description": "Forbidden."}}
     links = {"get": {"operationId": "getCustomer", "parameters": {"id": "$response.body#/id"}}}
     create = {
@@ -102,13 +109,20 @@ def test_a_server_that_forbids_everything_does_not_pass(monkeypatch: pytest.Monk
     }
     get = {
         "operationId": "getCustomer",
-        "parameters": [{"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}],
+        "parameters": [
+            {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}
+        ],
         "responses": {"200": {"description": "It."}, **forbidden},
     }
-    shipped(monkeypatch, {**SMALL, "paths": {"/customers/": {"post": create}, "/customers/{id}/": {"get": get}}})
+    shipped(
+        monkeypatch,
+        {**SMALL, "paths": {"/customers/": {"post": create}, "/customers/{id}/": {"get": get}}},
+    )
     error = {"code": "PERMISSION_DENIED", "message": "The security profile does not allow it."}
     with stranger(lambda path: (403, error)) as url:
-        (problem,) = json.loads(run("compare", "document", url, "--examples", "1", "--json").output)["problems"]
+        (problem,) = json.loads(
+            run("compare", "document", url, "--examples", "1", "--json").output
+        )["problems"]
     assert "no link could be followed" in problem
     assert "The security profile does not allow it." in problem
 
@@ -147,7 +161,9 @@ def receiver() -> Iterator[Receiver]:
 
 
 def careful(received: Received, secret: str = SECRET) -> Reply:
-    signed = received.headers.get("service-signature", "").isascii() and received.signed_with(secret)
+    signed = received.headers.get("service-signature", "").isascii() and received.signed_with(
+        secret
+    )
     return Reply(200 if signed else 401)
 
 
@@ -156,7 +172,7 @@ def certify(url: str, *options: str) -> Ended:
 
 
 def test_a_good_receiver(receiver: Receiver) -> None:
-    """Of a short secret the library of tokens would warn. Nothing can be said of one that takes no good event."""
+    """A short secret would make the library warn. A receiver that takes nothing is not judged."""
     count = len(checks_of("HMAC_SHA256"))
     (line,) = certify(receiver.url).lines
     assert line == f"All {count} checks passed (HMAC_SHA256, 60 s for a response)."
@@ -170,15 +186,24 @@ def test_a_good_receiver(receiver: Receiver) -> None:
 
 
 def test_a_receiver_with_a_defect(receiver: Receiver) -> None:
-    """Exit status 1; what was expected, what came, and what to do. Different wrong answers are distinguished."""
-    receiver.reply = lambda received: careful(received) if "service-signature" in received.headers else Reply(204)
+    """Exit status 1; expectation, response, advice. Different wrong responses are told apart."""
+    receiver.reply = lambda received: (
+        careful(received) if "service-signature" in received.headers else Reply(204)
+    )
     status, output, errors = certify(receiver.url)
     assert (status, errors) == (1, "")
     shown = " ".join(output.split())
-    assert "An event without a signature: not rejected unsigned: expected: a 4xx (Delivery rule 1; B-83)" in shown
+    assert (
+        "An event without a signature: not rejected unsigned: expected: a 4xx (Delivery rule 1;"
+        " B-83)" in shown
+    )
     assert "got: 204 to customer.created fix: Reject" in shown
-    assert re.search(r"\b2 of \d+ checks failed", shown), "the signature of another method has another header"
-    assert "accepting 204 is an assumption" not in shown, "nothing that should be accepted was answered so"
+    assert re.search(r"\b2 of \d+ checks failed", shown), (
+        "the signature of another method has another header"
+    )
+    assert "accepting 204 is an assumption" not in shown, (
+        "nothing that should be accepted was answered so"
+    )
     status, output, errors = certify(receiver.url, "--json")
     assert (status, errors) == (1, "")
     items: list[Any] = json.loads(output)["checks"]
@@ -187,13 +212,21 @@ def test_a_receiver_with_a_defect(receiver: Receiver) -> None:
     (unsigned,) = [item for item in items if item["check"] == "unsigned"]
     (answer,) = unsigned.pop("answers")
     assert answer.pop("duration_ms") >= 0
-    assert answer == {"event": "customer.created", "status": 204, "passed": False, "error": None, "body": ""}
+    assert answer == {
+        "event": "customer.created",
+        "status": 204,
+        "passed": False,
+        "error": None,
+        "body": "",
+    }
     assert {*unsigned} == {"check", "passed", "sent", "expected", "rule", "advice"}
     receiver.reply = lambda received: Reply(202) if careful(received).status == 200 else Reply(401)
     assert "accepting 202 is an assumption (B-84)." in " ".join(certify(receiver.url).lines)
     answers = {"invoice.paid": Reply(500, body=b"no\x1b[2J table"), "refund.failed": Reply(400)}
     receiver.reply = lambda received: answers.get(received.event["type"], careful(received))
-    assert "got: 400 to refund.failed; 500 to invoice.paid, saying" in " ".join(certify(receiver.url).output.split())
+    assert "got: 400 to refund.failed; 500 to invoice.paid, saying" in " ".join(
+        certify(receiver.url).output.split()
+    )
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -203,17 +236,23 @@ def test_the_secret_is_not_shown(receiver: Receiver, method: str) -> None:
         418, body=f"{SECRET} {received.headers.get('authorization')}".encode("latin-1")
     )
     for more in ([], ["--json"]):
-        ended = certify(receiver.url + "?token=t0ken", "--method", method, "--webhook", "wh_one", *more)
+        ended = certify(
+            receiver.url + "?token=t0ken", "--method", method, "--webhook", "wh_one", *more
+        )
         assert ended.status == 1
         said = ended.output + ended.errors
-        assert not any(each in said for each in (SECRET, "t0ken", "d2hfb25lOn")), "the last is credentials in base64"
+        assert not any(each in said for each in (SECRET, "t0ken", "d2hfb25lOn")), (
+            "the last is credentials in base64"
+        )
 
 
 def test_with_a_url_the_events_happen_there(receiver: Receiver, sandbox: Sandbox) -> None:
     """A receiver that reads the object of each event finds it."""
     ended = certify(receiver.url, "--url", sandbox.url, "--key", sandbox.key)
     assert re.search(r"All \d+ checks passed", ended.output), ended
-    assert {received.event["app"] for received in receiver.received} == {sandbox.control.get("/app")["id"]}
+    assert {received.event["app"] for received in receiver.received} == {
+        sandbox.control.get("/app")["id"]
+    }
     for event in (each.event for each in receiver.received if each.event["type"] == "invoice.paid"):
         assert sandbox.api.get(f"/invoices/{event['data']['object']['id']}/")["status"] == "paid"
 
@@ -227,11 +266,23 @@ def test_with_a_url_the_events_happen_there(receiver: Receiver, sandbox: Sandbox
             "Give the secret of your receiver with PAYMENTS_EMULATOR_SECRET",
         ),
         (["http://localhost:1/hooks", "--secret", "whsec_\udcff"], "any printable text will do"),
-        (["ftp://localhost/hooks"], "'ftp://localhost/hooks': a URL such as http://localhost:3000/webhooks"),
-        (["http://shop.example.com/hooks"], "must be an https:// URL; http:// is for loopback hosts only"),
+        (
+            ["ftp://localhost/hooks"],
+            "'ftp://localhost/hooks': a URL such as http://localhost:3000/webhooks",
+        ),
+        (
+            ["http://shop.example.com/hooks"],
+            "must be an https:// URL; http:// is for loopback hosts only",
+        ),
         (["https://user:password@shop.example.com/hooks"], "must have no user name or password"),
-        (["localhost:1/hooks?token=t0ken"], "No receiver answers at http://localhost:1/hooks: cannot connect"),
-        (["localhost:1", "--method", "BASIC"], "give the id that your receiver expects with --webhook"),
+        (
+            ["localhost:1/hooks?token=t0ken"],
+            "No receiver answers at http://localhost:1/hooks: cannot connect",
+        ),
+        (
+            ["localhost:1", "--method", "BASIC"],
+            "give the id that your receiver expects with --webhook",
+        ),
     ],
 )
 def test_a_mistake_is_reported_in_one_line(arguments: list[str], said: str) -> None:

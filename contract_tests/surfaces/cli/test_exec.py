@@ -29,13 +29,15 @@ URL, KEY = os.environ["PAYMENTS_EMULATOR_URL"], os.environ["PAYMENTS_EMULATOR_KE
 def call(method, path, body=None):
     headers = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"}
     data = None if body is None else json.dumps(body).encode()
-    return json.load(urllib.request.urlopen(urllib.request.Request(URL + path, data, headers, method=method)))
+    request = urllib.request.Request(URL + path, data, headers, method=method)
+    return json.load(urllib.request.urlopen(request))
 """
 """How a program of somebody who uses the service begins."""
 
 SHOP = f"""{CALL}
 print(URL, os.environ["NO_PROXY"], os.environ["no_proxy"], sep="\\n")
-print(call("POST", "/v1/customers/", {{"email": "awa@example.com", "name": "Awa Diop"}})["created_at"])
+awa = call("POST", "/v1/customers/", {{"email": "awa@example.com", "name": "Awa Diop"}})
+print(awa["created_at"])
 sys.exit(7)
 """
 
@@ -47,7 +49,7 @@ print(os.environ["PAYMENTS_EMULATOR_URL"], os.getpid(), flush=True)
 while True:
     time.sleep(0.05)
 """
-"""A program that ends by a signal, and prints which. From Python 3.14 on ``signal.pause`` may wait for one that came before."""
+"""Ends by a signal and prints it. From Python 3.14 on ``signal.pause`` may miss an earlier one."""
 
 START = ("--clock", "frozen@2026-01-01T00:00:00Z")
 
@@ -67,29 +69,34 @@ def gone(pid: int) -> bool:
 def test_a_script_finds_its_sandbox_and_its_state_is_left(begin: Begin, tmp_path: Path) -> None:
     """Its output is its own, its status is passed on, and what it did is left though it failed.
 
-    A variable of ``serve`` is about another server; a proxy, as in CI, cannot reach this machine's loopback.
-    Commands that it runs find the sandbox too, also one that demands a token.
+    A variable of ``serve`` is about another server; a proxy, as in CI, cannot reach this machine's
+    loopback. Commands that it runs find the sandbox too, also one that demands a token.
     """
     state = ("--state", f"tinydb:{tmp_path}/world.json", "--key", "sk_test_shop")
     nowhere, file = "http://127.0.0.1:9", tmp_path / "port"
     variables = {"PAYMENTS_EMULATOR_PORT": "1", "PAYMENTS_EMULATOR_PORT_FILE": str(file)}
     variables |= {"http_proxy": nowhere, "HTTP_PROXY": nowhere, "no_proxy": "example.com"}
-    status, output, errors = ended(begin("exec", *state, "--seed", "7", *START, *PYTHON, SHOP, **variables))
+    status, output, errors = ended(
+        begin("exec", *state, "--seed", "7", *START, *PYTHON, SHOP, **variables)
+    )
     assert (status, errors) == (7, "")
     url, *said = output.splitlines()
     assert re.fullmatch(r"http://127\.0\.0\.1:\d{4,5}", url)
     assert said == [*["example.com,127.0.0.1"] * 2, "2026-01-01T00:00:00.000Z"]
     assert not file.exists()
     list_customers = f"{sys.executable} -m emulator.cli.main events --json | wc -l"
-    status, output, errors = ended(begin("exec", *state, "--control-token", "s3cret", "sh", "-c", list_customers))
+    status, output, errors = ended(
+        begin("exec", *state, "--control-token", "s3cret", "sh", "-c", list_customers)
+    )
     assert (status, output.strip(), errors) == (0, "1", "")
 
 
 @pytest.mark.parametrize(
-    ("by", "expected"), [(signal.SIGINT, 8), pytest.param(signal.SIGHUP, 128 + signal.SIGHUP, marks=pytest.mark.long)]
+    ("by", "expected"),
+    [(signal.SIGINT, 8), pytest.param(signal.SIGHUP, 128 + signal.SIGHUP, marks=pytest.mark.long)],
 )
 def test_a_signal_ends_both(begin: Begin, by: signal.Signals, expected: int) -> None:
-    """The command receives the signal, may clean up, and its status is passed on; then the port is closed."""
+    """The command gets the signal, may clean up, and its status is passed on; the port closes."""
     process = begin("exec", *PYTHON, WAITS)
     url, pid = first_line(process)
     assert ended(process, by) == (expected, "", "")
@@ -104,12 +111,21 @@ STUBBORN = WAITS.replace("lambda *_: sys.exit(9)", "signal.SIG_IGN")
 @pytest.mark.parametrize(
     ("command", "by"),
     [
-        pytest.param(["sh", "-c", f"{sys.executable} -c '{WAITS}'; true"], signal.SIGTERM, id="what it started"),
-        pytest.param([sys.executable, "-c", STUBBORN], signal.SIGKILL, id="what ignores it", marks=pytest.mark.long),
+        pytest.param(
+            ["sh", "-c", f"{sys.executable} -c '{WAITS}'; true"],
+            signal.SIGTERM,
+            id="what it started",
+        ),
+        pytest.param(
+            [sys.executable, "-c", STUBBORN],
+            signal.SIGKILL,
+            id="what ignores it",
+            marks=pytest.mark.long,
+        ),
     ],
 )
 def test_no_orphan_is_left(begin: Begin, command: list[str], by: signal.Signals) -> None:
-    """What the command started hears the signal too, and what will not end is ended after a few seconds."""
+    """The command's children get the signal, too; a stubborn one is ended after a few seconds."""
     process = begin("exec", "--", *command)
     _, pid = first_line(process)
     assert ended(process, signal.SIGTERM) == (128 + by, "", "")
@@ -119,11 +135,10 @@ def test_no_orphan_is_left(begin: Begin, command: list[str], by: signal.Signals)
 def test_on_a_terminal_ctrl_c_reaches_the_command_once(screen: OnScreen) -> None:
     """There the command reads what is typed, and the terminal itself sends it Ctrl-C."""
     script = (
-        "import signal, sys\n"
-        "print('name?', flush=True); name = input()\n"
-        "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT]); print('ready', name, flush=True)\n"
-        "signal.sigwait([signal.SIGINT])\n"
-        "again = signal.sigtimedwait([signal.SIGINT], 0.5); sys.exit(6 if again else 5)\n"
+        "import signal, sys\nprint('name?', flush=True); name ="
+        " input()\nsignal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT]); print('ready', name,"
+        " flush=True)\nsignal.sigwait([signal.SIGINT])\nagain ="
+        " signal.sigtimedwait([signal.SIGINT], 0.5); sys.exit(6 if again else 5)\n"
     )
     terminal = screen("exec", *PYTHON, script)
     terminal.until("name?")
@@ -162,7 +177,8 @@ assert call("GET", "/v1/customers/?search=nobody")["data"] == []
 
 TRUSTS_2XX = """
 call("PUT", "/_emulator/inbox/shop/response", {"status": 204})
-endpoint = call("POST", "/v1/webhooks/", {"name": "Shop", "url": f"{URL}/_emulator/inbox/shop", "events": ["*"]})["id"]
+shop = {"name": "Shop", "url": f"{URL}/_emulator/inbox/shop", "events": ["*"]}
+endpoint = call("POST", "/v1/webhooks/", shop)["id"]
 call("POST", "/v1/customers/", {"email": "awa@example.com", "name": "Awa Diop"})
 call("POST", "/_emulator/clock/advance", {"by": "0s"})
 deliveries = call("GET", f"/v1/webhooks/{endpoint}/deliveries/")["data"]
@@ -175,7 +191,9 @@ def findings(output: str) -> list[str]:
 
 
 @pytest.mark.long
-def test_a_suite_that_relies_on_an_empty_search_depends_on_that_assumption_alone(tmp_path: Path) -> None:
+def test_a_suite_that_relies_on_an_empty_search_depends_on_that_assumption_alone(
+    tmp_path: Path,
+) -> None:
     report, suite = tmp_path / "report.xml", (*PYTHON, CALL + SEARCH)
     assert run("exec", *suite).status == 0
     assert run("exec", "--assume", "search_nothing_found=error", *suite).status == 1
@@ -203,7 +221,9 @@ def test_a_suite_that_trusts_2xx_learns_which_assumption_it_expects(tmp_path: Pa
     ]
     fixtures = tmp_path / "fixtures.yaml"
     fixtures.write_text("settings: {assumptions: {webhook_success: 2xx}}\n")
-    done = run("exec", "--fixtures", str(fixtures), "--assumptions", "all", *PYTHON, CALL + TRUSTS_2XX)
+    done = run(
+        "exec", "--fixtures", str(fixtures), "--assumptions", "all", *PYTHON, CALL + TRUSTS_2XX
+    )
     assert findings(done.output) == ["Your tests fail when webhook_success is 200."]
 
 

@@ -47,7 +47,9 @@ def test_deliveries_are_passed_on_as_they_are_and_shown_with_their_answers(
     process = listening(receiver)
     (endpoint,) = sandbox.api.get("/webhooks/")["data"]
     secret = sandbox.api.post(f"/webhooks/{endpoint['id']}/roll-secret/")["secret"]
-    receiver.reply = lambda received: Reply(200 if received.headers["emulator-attempt"] == "2" else 503, body=b"busy")
+    receiver.reply = lambda received: Reply(
+        200 if received.headers["emulator-attempt"] == "2" else 503, body=b"busy"
+    )
     sandbox.customer()
     sandbox.advance("1m")
     (delivery,) = sandbox.deliveries(endpoint)
@@ -64,20 +66,29 @@ def test_deliveries_are_passed_on_as_they_are_and_shown_with_their_answers(
 
 
 @pytest.mark.long
-def test_it_registers_again_when_the_emulator_restarts(receiver: Receiver, listening: Start) -> None:
+def test_it_registers_again_when_the_emulator_restarts(
+    receiver: Receiver, listening: Start
+) -> None:
     """Under the same secret, so that the server behind needs no restart."""
-    with ServerProcess("--quiet") as emulator, http_client(headers={"Authorization": "Bearer sk_test_demo"}) as http:
+    with (
+        ServerProcess("--quiet") as emulator,
+        http_client(headers={"Authorization": "Bearer sk_test_demo"}) as http,
+    ):
         listener = listening(receiver, "--url", emulator.url, "--key", "sk_test_demo")
         emulator.stop()
         until(listener.stderr, "; registering again")
         emulator.start()
         until(listener.stderr, "-- listening again, as wh_")
-        http.post(f"{emulator.url}/_emulator/trigger", json={"event": "customer.created"}).raise_for_status()
+        http.post(
+            f"{emulator.url}/_emulator/trigger", json={"event": "customer.created"}
+        ).raise_for_status()
         receive_until(receiver, 1)
     assert receiver.received[0].signed_with(derived_secret("sk_test_demo", receiver.url))
 
 
-def test_it_registers_again_when_the_world_is_replaced(sandbox: Sandbox, receiver: Receiver, listening: Start) -> None:
+def test_it_registers_again_when_the_world_is_replaced(
+    sandbox: Sandbox, receiver: Receiver, listening: Start
+) -> None:
     process = listening(receiver)
     sandbox.control.post("/reset", {"clock": "frozen"})
     until(process.stderr, "-- listening again, as wh_")
@@ -129,7 +140,11 @@ def test_json_gives_one_object_a_delivery(sandbox: Sandbox, begin: Begin) -> Non
     (endpoint,) = sandbox.api.get("/webhooks/")["data"]
     assert endpoint["events"] == ["customer.created", "customer.deleted"]
     secret = derived_secret(sandbox.key, f"http://localhost:{target}")
-    assert first == {"endpoint": endpoint["id"], "secret": secret, "forward_to": f"http://localhost:{target}"}
+    assert first == {
+        "endpoint": endpoint["id"],
+        "secret": secret,
+        "forward_to": f"http://localhost:{target}",
+    }
     until(process.stderr, "Ready.\n")
     sandbox.customer()
     sandbox.settle()
@@ -142,13 +157,24 @@ def test_json_gives_one_object_a_delivery(sandbox: Sandbox, begin: Begin) -> Non
     ("arguments", "said"),
     [
         ([], "--forward-to"),
-        (["--forward-to", "x", "--url", "http://127.0.0.1:1"], "No emulator is running at http://127.0.0.1:1 "),
+        (
+            ["--forward-to", "x", "--url", "http://127.0.0.1:1"],
+            "No emulator is running at http://127.0.0.1:1 ",
+        ),
         (["--forward-to", "x", "--events", "invoice.lost"], "events.0"),
         (["--forward-to", "x", "--key", "sk_test_a.b"], "API key format"),
-        (["--forward-to", "localhost:99999"], "'localhost:99999': a URL such as http://localhost:3000"),
-        (["--forward-to", "http://8000/hooks"], "'http://8000/hooks': a URL such as http://localhost:3000"),
+        (
+            ["--forward-to", "localhost:99999"],
+            "'localhost:99999': a URL such as http://localhost:3000",
+        ),
+        (
+            ["--forward-to", "http://8000/hooks"],
+            "'http://8000/hooks': a URL such as http://localhost:3000",
+        ),
     ],
 )
-def test_a_mistake_is_reported_in_one_line(sandbox: Sandbox, arguments: list[str], said: str) -> None:
+def test_a_mistake_is_reported_in_one_line(
+    sandbox: Sandbox, arguments: list[str], said: str
+) -> None:
     """Exit status 2."""
     assert said in run("listen", "--url", sandbox.url, *arguments).usage_error

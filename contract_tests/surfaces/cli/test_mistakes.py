@@ -1,4 +1,4 @@
-"""What one sees first: help, completion, the demo, and mistakes: one line each, which says what to do; exit status 2."""
+"""First sight: help, completion, the demo, and mistakes: one line with advice; exit status 2."""
 
 from __future__ import annotations
 
@@ -26,12 +26,14 @@ GUIDE = ROOT / "docs" / "guide" / "command-line.md"
 
 def shown(command: click.Command) -> str:
     return command.get_help(
-        click.Context(command, info_name="payments-emulator", terminal_width=80, **command.context_settings)
+        click.Context(
+            command, info_name="payments-emulator", terminal_width=80, **command.context_settings
+        )
     )
 
 
 def test_the_help_has_a_line_for_each_command_which_begins_with_what_can_be_typed() -> None:
-    """Under headings, with the first sentence of the command's own help, which is not cut in 80 columns."""
+    """Under headings, with the first sentence of the command's help, uncut in 80 columns."""
     listed = {name: sentence for names in COMMANDS.values() for name, sentence in names.items()}
     assert listed == {name: cli.commands[name].get_short_help_str(100) for name in cli.listed()}
     lines = shown(cli).splitlines()
@@ -48,9 +50,19 @@ def test_the_help_has_a_line_for_each_command_which_begins_with_what_can_be_type
 
 def test_the_guide_explains_each_option_of_serve() -> None:
     page = GUIDE.read_text("utf-8")
-    rows = {name for line in page.splitlines() if line.startswith("| `-") for name in re.findall(r"`(--[a-z-]+)", line)}
+    rows = {
+        name
+        for line in page.splitlines()
+        if line.startswith("| `-")
+        for name in re.findall(r"`(--[a-z-]+)", line)
+    }
     serve = cli.commands["serve"].params
-    assert rows == {name for each in serve for name in (*each.opts, *each.secondary_opts) if name.startswith("--")}
+    assert rows == {
+        name
+        for each in serve
+        for name in (*each.opts, *each.secondary_opts)
+        if name.startswith("--")
+    }
 
 
 @pytest.fixture
@@ -85,12 +97,17 @@ def test_commands_options_and_types_of_events_complete(
 
 
 def test_the_demo_shows_two_paid_months_and_correct_signatures(screen: OnScreen) -> None:
-    """README: the demo plays a customer's first two months, showing each step with the request that did it."""
+    """README: the demo plays a customer's first two months, with each step and its request."""
     terminal = screen("demo", "--leave", NO_COLOR="1")
     assert terminal.status() == 0
     assert [line for line in terminal.text.splitlines() if len(line) > 80] == []
     for part in (
-        *("POST /v1/webhooks/", "POST /v1/customers/", "POST /v1/subscriptions/", "POST /_emulator/clock/advance"),
+        *(
+            "POST /v1/webhooks/",
+            "POST /v1/customers/",
+            "POST /v1/subscriptions/",
+            "POST /_emulator/clock/advance",
+        ),
         *("the period runs from 2026-02-01 to 2026-03-01", "INV-2026-000002: 5,000 XAF, paid."),
         "What to do next:",
     ):
@@ -105,7 +122,10 @@ def test_a_terminal_is_shown_the_next_command(sandbox: Sandbox, screen: OnScreen
     where = ("--url", sandbox.url, "--key", sandbox.key)
     terminal = screen("events", "--object", subscription, *where, COLUMNS="200")
     assert terminal.status() == 0
-    assert f"next: payments-emulator explain {subscription} --url {sandbox.url} --key {sandbox.key}" in terminal.text
+    assert (
+        f"next: payments-emulator explain {subscription} --url {sandbox.url} --key {sandbox.key}"
+        in terminal.text
+    )
     as_json = screen("events", *where, "--json")
     assert (as_json.status(), "next:" in as_json.text) == (0, False)
     assert "next:" not in run("events", *where).errors
@@ -116,7 +136,9 @@ MISTAKES = {
     "xyz": "There is no command 'xyz'; allowed: serve, demo",
     "events --folow": "There is no option '--folow'; did you mean `--follow`?",
     "clock --zzz": "allowed: --json, --url, --key, --app, --control-token, --help",
-    "--url http://127.0.0.1:1 clock show": "after the whole command, as in: payments-emulator clock show --url",
+    "--url http://127.0.0.1:1 clock show": (
+        "after the whole command, as in: payments-emulator clock show --url"
+    ),
     "events --type invoice.pad": "did you mean `invoice.paid`?",
     "logs --status 9": "9 is not in the range 100<=x<=599",
     "logs ../health": "'../health' is not an id such as req_",
@@ -138,8 +160,13 @@ MISTAKES = {
     "events --key sk_test_a.b": "API key",
     "events --key sk_test_demo --app demo": "--key and --app both name the App",
     "events --app a/b": "must be an App's name",
-    "clock --url http://127.0.0.1:1": "Start one: payments-emulator serve; or give its URL with --url",
-    "pay cus_1": "'cus_1' is not payable. Give the id, or the URL of the page, of a checkout session (sess_…)",
+    "clock --url http://127.0.0.1:1": (
+        "Start one: payments-emulator serve; or give its URL with --url"
+    ),
+    "pay cus_1": (
+        "'cus_1' is not payable. Give the id, or the URL of the page, of a checkout session"
+        " (sess_…)"
+    ),
     "pay inv_1 --iban x --card 4": "Pay by one of card, iban, not by all of them",
     "trigger": "'EVENT'. Allowed: payment_intent.succeeded",
     "trigger invoice.paid -o amount": "NAME=VALUE, such as amount=7500",
@@ -190,8 +217,15 @@ def test_a_report_that_has_no_place_is_rejected_before_anything_runs(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for line in (
-        *("test app --junit {} -- touch ran", "test suite --junit {} -- touch ran", "test all --html {} -- touch ran"),
-        *("exec --assumptions all --junit {} -- touch ran", "compare document http://127.0.0.1:9 --junit {}"),
+        *(
+            "test app --junit {} -- touch ran",
+            "test suite --junit {} -- touch ran",
+            "test all --html {} -- touch ran",
+        ),
+        *(
+            "exec --assumptions all --junit {} -- touch ran",
+            "compare document http://127.0.0.1:9 --junit {}",
+        ),
         "compare service http://127.0.0.1:9 --out {}",
     ):
         rejected = cli(*line.format("missing/report").split()).usage_error

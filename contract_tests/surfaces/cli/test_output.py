@@ -1,4 +1,4 @@
-"""What leaves the command line: colours for people, lines at once, a quiet end on a closed pipe, JSON and files of reports."""
+"""The command line's output: colors, lines at once, a quiet end of pipes, JSON, report files."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_colours_are_for_terminals(sandbox: Sandbox, cli: Cli, screen: OnScreen)
 
 
 def test_each_row_is_one_line_of_a_terminal(sandbox: Sandbox, cli: Cli, screen: OnScreen) -> None:
-    """Whatever the length of names, which stand before the id, of which as much is left as finds its object.
+    """Names before the id may have any length; of the id enough is left to find its object.
 
     A terminal that is narrower still gets whole words on lines below.
     """
@@ -80,13 +80,18 @@ def test_each_row_is_one_line_of_a_terminal(sandbox: Sandbox, cli: Cli, screen: 
 
 
 def test_an_error_is_a_sentence_for_people_and_the_answer_itself_for_programs(cli: Cli) -> None:
-    assert cli("logs", "req_none").errors == "payments-emulator: There is no request req_none in the journal\n"
+    assert (
+        cli("logs", "req_none").errors
+        == "payments-emulator: There is no request req_none in the journal\n"
+    )
     error = json.loads(cli("logs", "req_none", "--json").errors)
     assert (error["code"], error["status"]) == ("NOT_FOUND", 404)
 
 
 @pytest.mark.parametrize("command", ["events", "emails", "schedule", "world list"])
-def test_an_empty_result_is_a_sentence_for_people_and_nothing_for_programs(cli: Cli, command: str) -> None:
+def test_an_empty_result_is_a_sentence_for_people_and_nothing_for_programs(
+    cli: Cli, command: str
+) -> None:
     result = cli(*command.split())
     assert (result.status, result.output) == (0, "")
     assert result.errors.endswith(".\n")
@@ -102,8 +107,13 @@ def test_what_others_wrote_does_not_steer_the_terminal(sandbox: Sandbox, cli: Cl
     assert "2J?Awa\u00a0Diop" in text
     assert not any(sign in text for sign in "\x1b\x9b\u202e")
     assert cli("logs", entry["id"], "--json").objects[0]["request_body"]["name"] == name
-    command, variables = [*COMMAND, "logs", entry["id"], *which(sandbox)], clean(PYTHONIOENCODING="latin-1")
-    shown = subprocess.run(command, capture_output=True, check=True, timeout=60, env=variables).stdout
+    command, variables = (
+        [*COMMAND, "logs", entry["id"], *which(sandbox)],
+        clean(PYTHONIOENCODING="latin-1"),
+    )
+    shown = subprocess.run(
+        command, capture_output=True, check=True, timeout=60, env=variables
+    ).stdout
     assert b"Diop ???" in shown, "a letter that the terminal lacks is no failure"
 
 
@@ -114,7 +124,12 @@ def test_a_reader_that_has_enough_ends_it_quietly(sandbox: Sandbox) -> None:
     os.close(reading)
     command = [*COMMAND, "events", "--json", *which(sandbox)]
     done = subprocess.run(
-        command, stdout=writing, stderr=subprocess.PIPE, timeout=60, check=False, env=clean(PYTHONUNBUFFERED="1")
+        command,
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        timeout=60,
+        check=False,
+        env=clean(PYTHONUNBUFFERED="1"),
     )
     os.close(writing)
     assert (done.returncode, done.stderr) == (0, b"")
@@ -131,7 +146,7 @@ def objects(process: subprocess.Popen[str], number: int) -> list[Any]:
 
 
 def test_events_are_followed(sandbox: Sandbox, follow: Follow) -> None:
-    """First the recent ones, then each as it happens, none twice and none left out; Ctrl-C ends it, exit status 130."""
+    """First the recent ones, then new ones, none twice or left out; Ctrl-C ends it, status 130."""
     sandbox.customer()
     process = follow("events", "--follow", "--json")
     (first,) = objects(process, 1)
@@ -141,26 +156,52 @@ def test_events_are_followed(sandbox: Sandbox, follow: Follow) -> None:
     assert (status, output, errors.strip()) == (130, "", "")
 
 
-HEAVY = {"httpx", "uvicorn", "connexion", "rich", "http.server", "msgspec", "yaml", "jinja2", "asyncio"}
+HEAVY = {
+    "httpx",
+    "uvicorn",
+    "connexion",
+    "rich",
+    "http.server",
+    "msgspec",
+    "yaml",
+    "jinja2",
+    "asyncio",
+}
 HEAVY |= {"email.message", "hashlib", "socket", "subprocess"}
 
 
 def loaded(*line: str) -> set[str]:
     """What Python has loaded more once this line is done."""
     call = f"from emulator.cli.main import cli; cli({line}, standalone_mode=False)"
-    script = f"import sys; before = set(sys.modules); {call}; print('--', *set(sys.modules) - before)"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    script = (
+        f"import sys; before = set(sys.modules); {call}; print('--', *set(sys.modules) - before)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
+    )
     return {*done.stdout.rpartition("--")[2].split()}
 
 
-def test_a_line_loads_its_own_command_only_the_help_none_and_a_request_no_server(sandbox: Sandbox) -> None:
+def test_a_line_loads_its_own_command_only_the_help_none_and_a_request_no_server(
+    sandbox: Sandbox,
+) -> None:
     """So it comes fast."""
     commands = {f"emulator.cli.{name}" for names in COMMANDS.values() for name in names}
     modules = loaded("--help")
-    assert {name.partition(".")[0] for name in modules} - sys.stdlib_module_names == {"click", "emulator"}
+    assert {name.partition(".")[0] for name in modules} - sys.stdlib_module_names == {
+        "click",
+        "emulator",
+    }
     assert (HEAVY | commands).isdisjoint(modules)
     assert commands & loaded("world", "reset", "--help") == {"emulator.cli.world"}
-    heavy = HEAVY | {"starlette", "babel", "emulator.engine", "emulator.server", "http.client", "ssl"}
+    heavy = HEAVY | {
+        "starlette",
+        "babel",
+        "emulator.engine",
+        "emulator.server",
+        "http.client",
+        "ssl",
+    }
     for line in ("health", "trigger invoice.paid", "events"):
         where = which(sandbox)[: 2 if line == "health" else 4]
         assert heavy & loaded(*line.split(), *where) == {"socket"}
@@ -215,7 +256,7 @@ RUNS = """
 1 test receiver {receiver} --secret {secret} {reports}
 0 listen --json --forward-to {receiver} {other}
 """
-"""The exit status and the run. Its files are read by their suffix, and it prints JSON if it has ``--json``."""
+"""The exit status and the run. Its files are read by suffix; with ``--json`` it prints JSON."""
 
 LINES = [line[2:] for line in RUNS.strip().splitlines()]
 
@@ -232,7 +273,10 @@ FORMS: Mapping[str, Callable[[str], Any]] = {
 
 OPERATION = {
     "operationId": "createCustomer",
-    "requestBody": {"required": True, "content": {"application/json": {"schema": {"type": "object"}}}},
+    "requestBody": {
+        "required": True,
+        "content": {"application/json": {"schema": {"type": "object"}}},
+    },
     "responses": {"201": {"description": "Created."}},
 }
 
@@ -245,8 +289,12 @@ DOCUMENT = {
 
 
 def strict(path: str) -> Answer:
-    """A service that forbids its one operation: its document does not say so, but a rule of state does."""
-    return (200, DOCUMENT) if path == "/openapi.json" else (403, {"code": "PERMISSION_DENIED", "message": "No."})
+    """A service that forbids its one operation by a rule of state, not by its document."""
+    return (
+        (200, DOCUMENT)
+        if path == "/openapi.json"
+        else (403, {"code": "PERMISSION_DENIED", "message": "No."})
+    )
 
 
 @pytest.fixture(scope="module")
@@ -266,7 +314,7 @@ def other(main: tuple[Emulator, str]) -> Iterator[Emulator]:
 def places(
     main: tuple[Emulator, str], other: Emulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[dict[str, str]]:
-    """What stands for the words in braces. The files that the runs read are in the present folder."""
+    """The words in braces and their values. The runs' files are in the present folder."""
     payments, subscription = main
     monkeypatch.chdir(tmp_path)
     (tmp_path / "search.py").write_text(CALL + SEARCH)
@@ -284,7 +332,7 @@ def places(
 
 
 def begun(other: Emulator) -> str:
-    """Begin the world anew, with an unpaid session and a snapshot that is exported, too; the session's id."""
+    """Begin the world anew, with an unpaid session and an exported snapshot; return the former."""
     other.api.post("/_emulator/reset")
     session = other.session()["id"]
     other.api.post("/_emulator/snapshots", {"name": "saved"})
@@ -299,7 +347,9 @@ HEAVY_RUNS = ("test all", "test app", "test suite", "exec", "compare")
 
 def command_of(line: str) -> tuple[str, ...]:
     words = line.split()
-    return tuple(words[:2] if words[0] in ("clock", "world", "test", "compare", "spec") else words[:1])
+    return tuple(
+        words[:2] if words[0] in ("clock", "world", "test", "compare", "spec") else words[:1]
+    )
 
 
 def test_no_option_is_left_out() -> None:
@@ -310,7 +360,9 @@ def test_no_option_is_left_out() -> None:
         if NAMES & {*option.opts} or isinstance(option.type, OutputFile)
     }
     tried = {
-        (command_of(line), word) for line in LINES for word in shlex.split(line.replace("{reports}", PLACES["reports"]))
+        (command_of(line), word)
+        for line in LINES
+        for word in shlex.split(line.replace("{reports}", PLACES["reports"]))
     }
     assert sorted(there - tried) == []
 
@@ -319,7 +371,11 @@ def test_no_option_is_left_out() -> None:
     "lines",
     [
         [line for line in LINES if not line.startswith(HEAVY_RUNS)],
-        *(pytest.param([line], marks=pytest.mark.long) for line in LINES if line.startswith(HEAVY_RUNS)),
+        *(
+            pytest.param([line], marks=pytest.mark.long)
+            for line in LINES
+            if line.startswith(HEAVY_RUNS)
+        ),
     ],
     ids=lambda lines: lines[0].split(" {")[0],
 )
@@ -328,7 +384,9 @@ def test_what_is_written_can_be_read(
 ) -> None:
     for line in lines:
         words = shlex.split(line.format_map({**places, "session": begun(other)}))
-        status, output, errors = listened(words, places, begin) if words[0] == "listen" else run(*words)
+        status, output, errors = (
+            listened(words, places, begin) if words[0] == "listen" else run(*words)
+        )
         assert "Traceback" not in output + errors
         assert f"{status} {line}\n" in RUNS, output
         if "--json" in words:

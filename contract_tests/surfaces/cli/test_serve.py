@@ -1,4 +1,4 @@
-"""``serve`` as its user sees it: what it prints, where it listens, how it ends and what it rejects."""
+"""``serve`` for its user: its output, its address, its end and its rejections."""
 
 from __future__ import annotations
 
@@ -65,7 +65,9 @@ Serve = Callable[..., Served]
 
 @pytest.fixture
 def serve(begin: Begin) -> Serve:
-    return lambda *options, **variables: Served(begin("serve", "--port", "0", *map(str, options), **variables))
+    return lambda *options, **variables: Served(
+        begin("serve", "--port", "0", *map(str, options), **variables)
+    )
 
 
 def rejected(*options: str | Path, **environment: str) -> str:
@@ -75,7 +77,11 @@ def rejected(*options: str | Path, **environment: str) -> str:
         for name, value in environment.items():
             patch.setenv(name, value)
         ended = run("serve", *map(str, options))
-    assert (ended.status, ended.errors.count("\n"), "Ready." in ended.output) == (2, 1, False), ended
+    assert (ended.status, ended.errors.count("\n"), "Ready." in ended.output) == (
+        2,
+        1,
+        False,
+    ), ended
     assert ended.errors.startswith("payments-emulator: ")
     return ended.errors
 
@@ -90,7 +96,10 @@ def test_it_says_where_it_is_and_that_it_is_ready(serve: Serve, tmp_path: Path) 
     assert served.url == f"http://127.0.0.1:{port}"
     assert file.read_text() == f"{port}\n"
     assert list(tmp_path.iterdir()) == [file]
-    named = [url.removeprefix(served.url) for url in re.findall(r"http://[^\s)]+", "\n".join(served.said))]
+    named = [
+        url.removeprefix(served.url)
+        for url in re.findall(r"http://[^\s)]+", "\n".join(served.said))
+    ]
     guide = ["/docs/guide/"] if GUIDE.is_dir() else []
     assert named == ["/v1/", "/_emulator/", "/docs/", "/openapi.json", *guide]
     assert {served.get(path).status_code for path in named[1:]} == {200}
@@ -99,12 +108,23 @@ def test_it_says_where_it_is_and_that_it_is_ready(serve: Serve, tmp_path: Path) 
     own = {line[1] for line in listening if line[3] == "0A" and line[1].endswith(f":{port:04X}")}
     assert own == {f"0100007F:{port:04X}"}, "only this machine reaches it, and by no other name"
     assert served.get("/v1/customers/", Host="evil.example").status_code == 403
-    assert f"Cannot listen on 127.0.0.1:{port}: Address already in use" in rejected("--port", str(port))
-    assert [len(line) > 0 for line in served.end().lines] == [True], "the request that was rejected, and no more"
+    assert f"Cannot listen on 127.0.0.1:{port}: Address already in use" in rejected(
+        "--port", str(port)
+    )
+    assert [len(line) > 0 for line in served.end().lines] == [True], (
+        "the request that was rejected, and no more"
+    )
 
 
 def test_behind_a_port_mapping_its_public_url_is_in_links(serve: Serve, tmp_path: Path) -> None:
-    options = ("--host", "0.0.0.0", "--control-token", "secret", "--public-url", "http://sandbox.local/")
+    options = (
+        "--host",
+        "0.0.0.0",
+        "--control-token",
+        "secret",
+        "--public-url",
+        "http://sandbox.local/",
+    )
     served = serve("--port-file", tmp_path / "port", *options)
     assert served.url == "http://sandbox.local"
     served.url = f"http://127.0.0.1:{int((tmp_path / 'port').read_text())}"
@@ -145,7 +165,10 @@ BROKEN = {
     "a list": (b"- settings", "object"),
     "an unknown setting": (b"settings: {tax: 1}", "tax is not a setting"),
     "a wrong value": (b"settings: {tax_rate: high}", "tax_rate"),
-    "a currency that is not enabled": (b"settings: {main_currency: GBP}", "main_currency GBP is not among currencies"),
+    "a currency that is not enabled": (
+        b"settings: {main_currency: GBP}",
+        "main_currency GBP is not among currencies",
+    ),
     "a wrong setting of an App": (b"apps: {shop: {settings: {tax: 1}}}", "tax is not a setting"),
     "an App that cannot be": (b"apps: {a b: {}}", "'a b'"),
     "a public key": (b"keys: [pk_test_demo]", "'pk_test_demo'"),
@@ -154,7 +177,9 @@ BROKEN = {
 
 
 @pytest.mark.parametrize(("content", "message"), BROKEN.values(), ids=BROKEN)
-def test_a_broken_fixture_file_is_reported_in_one_line(tmp_path: Path, content: bytes, message: str) -> None:
+def test_a_broken_fixture_file_is_reported_in_one_line(
+    tmp_path: Path, content: bytes, message: str
+) -> None:
     """Which file, and what is wrong with it."""
     file = tmp_path / "shop.yaml"
     file.write_bytes(content)
@@ -163,27 +188,37 @@ def test_a_broken_fixture_file_is_reported_in_one_line(tmp_path: Path, content: 
     assert message in line
 
 
-def test_fixtures_apply_the_later_over_the_earlier_and_an_app_over_all(serve: Serve, tmp_path: Path) -> None:
-    """Settings for every App, for one App, YAML or JSON, several files; those of a folder in the order of their names.
+def test_fixtures_apply_the_later_over_the_earlier_and_an_app_over_all(
+    serve: Serve, tmp_path: Path
+) -> None:
+    """Settings for all Apps or one, YAML or JSON, several files; a folder's in order of names.
 
     B-02, B-04: the keys are known that they list, and magic ones.
     """
     general, folder = tmp_path / "general.yaml", tmp_path / "folder"
     folder.mkdir()
     general.write_text(
-        "settings: {tax_rate: 18, main_currency: EUR, currencies: [EUR]}\napps: {shop: {settings: {tax_rate: 5}}}\n"
-        "keys: [sk_test_demo, sk_test_shop, sk_prod_till]"
+        "settings: {tax_rate: 18, main_currency: EUR, currencies: [EUR]}\napps: {shop: {settings:"
+        " {tax_rate: 5}}}\nkeys: [sk_test_demo, sk_test_shop, sk_prod_till]"
     )
     own = {"currencies": ["EUR", "USD"]}
     (folder / "1.json").write_text(
-        json.dumps({"settings": {"reactivation_days": 9, "refund_expiry_days": 3}, "apps": {"shop": {"settings": own}}})
+        json.dumps(
+            {
+                "settings": {"reactivation_days": 9, "refund_expiry_days": 3},
+                "apps": {"shop": {"settings": own}},
+            }
+        )
     )
     (folder / "2.yaml").write_text("settings: {refund_expiry_days: 4}")
     (folder / "3.yaml").write_text("# nothing yet\n")
     (folder / "notes.txt").write_text("settings: [")
     served = serve("--fixtures", general, "--fixtures", folder, "--keys", "listed")
     assert [served.setting("tax_rate"), served.setting("tax_rate", "shop")] == [18, 5]
-    assert [served.setting("currencies"), served.setting("currencies", "shop")] == [["EUR"], ["EUR", "USD"]]
+    assert [served.setting("currencies"), served.setting("currencies", "shop")] == [
+        ["EUR"],
+        ["EUR", "USD"],
+    ]
     assert [served.setting("reactivation_days", app) for app in ("demo", "shop")] == [9, 9]
     assert served.setting("refund_expiry_days") == 4
 
@@ -196,13 +231,25 @@ def test_fixtures_apply_the_later_over_the_earlier_and_an_app_over_all(serve: Se
 
 
 def test_every_option_can_come_from_the_environment(serve: Serve, tmp_path: Path) -> None:
-    """``PAYMENTS_EMULATOR_<OPTION>``; several files are joined as in PATH. An option outdoes its variable."""
+    """``PAYMENTS_EMULATOR_<OPTION>``; files are joined as in PATH. Options outdo variables."""
     first, second, port_file = tmp_path / "first.yaml", tmp_path / "second.yaml", tmp_path / "port"
     first.write_text("settings: {tax_rate: 18}\nkeys: [sk_test_demo]")
     second.write_text("settings: {reactivation_days: 9}")
     fixtures = os.pathsep.join([str(first), str(second)])
-    variables = {"HOST": "localhost", "PORT": "1", "PORT_FILE": str(port_file), "CLOCK": START, "SEED": "7"}
-    variables |= {"KEYS": "listed", "FIXTURES": fixtures, "STATE": "memory", "STRICT": "1", "QUIET": "1"}
+    variables = {
+        "HOST": "localhost",
+        "PORT": "1",
+        "PORT_FILE": str(port_file),
+        "CLOCK": START,
+        "SEED": "7",
+    }
+    variables |= {
+        "KEYS": "listed",
+        "FIXTURES": fixtures,
+        "STATE": "memory",
+        "STRICT": "1",
+        "QUIET": "1",
+    }
     served = serve(**{f"PAYMENTS_EMULATOR_{name}": value for name, value in variables.items()})
     assert served.url == f"http://localhost:{int(port_file.read_text())}"
     assert served.get("/_emulator/clock").json()["now"] == "2026-01-01T00:00:00.000Z"
@@ -225,7 +272,9 @@ def test_a_request_is_a_line(serve: Serve) -> None:
     served.get("/_emulator/clock", "sk_test_other")
     served.post("/_emulator/trigger", {"event": "customer.deleted"})
     served.get("/nowhere%1b[2J")
-    served.get("/v1/payment-methods/4242424242424242/?key=sk_test_demo&iban=FR7630006000011234567890189")
+    served.get(
+        "/v1/payment-methods/4242424242424242/?key=sk_test_demo&iban=FR7630006000011234567890189"
+    )
     inbox = f"{served.url}/_emulator/inbox/shop"
     served.post("/v1/webhooks/", {"name": "Shop", "url": inbox, "events": ["*"]})
     served.post("/_emulator/trigger", {"event": "subscription.created"})
@@ -239,16 +288,19 @@ def test_a_request_is_a_line(serve: Serve) -> None:
     ]
     assert "GET /v1/payment-methods/****4242/" in lines[4]
     assert not re.search(r"42424242|sk_test_demo|FR7630|/inbox/", "\n".join(lines))
-    assert lines[-1] == (
-        "demo          200  POST /_emulator/clock/advance  → 2026-02-01T00:00:00Z · 1 job · 3 events · "
-        "3 webhooks delivered  1 ms"
+    assert (
+        lines[-1]
+        == "demo          200  POST /_emulator/clock/advance  → 2026-02-01T00:00:00Z · 1 job · 3"
+        " events · 3 webhooks delivered  1 ms"
     )
 
 
 # -- its end: soon after SIGTERM and Ctrl-C, whatever hangs
 
 
-def test_what_could_not_be_stored_at_the_end_is_said_with_exit_status_1(serve: Serve, tmp_path: Path) -> None:
+def test_what_could_not_be_stored_at_the_end_is_said_with_exit_status_1(
+    serve: Serve, tmp_path: Path
+) -> None:
     served = serve("--state", f"tinydb:{tmp_path}/worlds.json")
     served.post("/v1/customers/", CUSTOMER)
     resource.prlimit(served.process.pid, resource.RLIMIT_FSIZE, (10, resource.RLIM_INFINITY))
@@ -267,20 +319,37 @@ LAST_WORDS = {
 }
 
 
-def test_it_ends_with_its_standard_input_and_clients_that_wait_get_an_answer(tmp_path: Path) -> None:
-    """However the program that holds the pipe ends, the system closes it; what is written into it is ignored."""
+def test_it_ends_with_its_standard_input_and_clients_that_wait_get_an_answer(
+    tmp_path: Path,
+) -> None:
+    """However the pipe's program ends, the system closes the pipe; its content is ignored."""
     state = tmp_path / "worlds.json"
     command = [*COMMAND, "serve", "--port", "0", "--exit-with-stdin", "--state", f"tinydb:{state}"]
-    pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    pipes: Any = {
+        "stdin": subprocess.PIPE,
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.PIPE,
+        "text": True,
+    }
     with subprocess.Popen(command, env=clean(), **pipes) as process, ExitStack() as stack:
         served = Served(process)
         assert process.stdin
         process.stdin.write("\n")
         process.stdin.flush()
         host, port = served.url.removeprefix("http://").split(":")
-        lines = [stack.enter_context(socket.create_connection((host, int(port)), timeout=30)) for _ in LAST_WORDS]
+        lines = [
+            stack.enter_context(socket.create_connection((host, int(port)), timeout=30))
+            for _ in LAST_WORDS
+        ]
         for head, line in zip(LAST_WORDS, lines, strict=True):
-            rows = (head, "Host: localhost", "Authorization: Bearer sk_test_demo", "Content-Length: 9", "", "")
+            rows = (
+                head,
+                "Host: localhost",
+                "Authorization: Bearer sk_test_demo",
+                "Content-Length: 9",
+                "",
+                "",
+            )
             line.sendall("\r\n".join(rows).encode())
         assert served.get("/v1/customers/").status_code == 200
         status, _, complained = ended(process)
@@ -290,7 +359,7 @@ def test_it_ends_with_its_standard_input_and_clients_that_wait_get_an_answer(tmp
 
 
 LIMIT = 5
-"""Seconds (real time) in which it ends on a busy machine. Without its own limits it waits for 10 and longer."""
+"""Seconds (real time) for its end on a busy machine. Without own limits it waits 10 and more."""
 
 UNANSWERED = "unanswered.example"
 
@@ -304,7 +373,7 @@ def look_up(event, about):
 
 sys.addaudithook(look_up)
 """
-"""What Python runs when it starts, so that names below that host are looked up where nobody answers."""
+"""The code at Python's start that leads names below that host to a silent name server."""
 
 
 class Silence:
@@ -368,7 +437,9 @@ def test_it_ends_whatever_hangs(serve: Serve, name: str, tmp_path: Path) -> None
         served = serve(PYTHONPATH=str(tmp_path), NAME_SERVER=silence.address)
         with HANGING[name](served, silence):
             started = time.monotonic()
-            status, _, complained = served.end(signal.SIGINT if name == "an_advance" else signal.SIGTERM)
+            status, _, complained = served.end(
+                signal.SIGINT if name == "an_advance" else signal.SIGTERM
+            )
             assert time.monotonic() - started < LIMIT
     assert status == (130 if name == "an_advance" else 0)
     assert "Traceback" not in complained

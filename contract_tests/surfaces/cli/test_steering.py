@@ -1,4 +1,4 @@
-"""What one does to a running emulator from the command line: looking, moving the clock, going back, and reports on a world."""
+"""The command line on a running emulator: looks, clock moves, ways back, and world reports."""
 
 from __future__ import annotations
 
@@ -44,11 +44,20 @@ def test_a_command_answers_as_its_endpoint(sandbox: Sandbox, cli: Cli) -> None:
     customer = sandbox.subscribe()["customer"]
     sandbox.control.post("/snapshots", {"name": "saved"})
     request = sandbox.control.get("/requests")["data"][-1]["id"]
-    ids = {"customer": customer, "request": request, "email": sandbox.control.get("/emails")["data"][0]["id"]}
+    ids = {
+        "customer": customer,
+        "request": request,
+        "email": sandbox.control.get("/emails")["data"][0]["id"],
+    }
     for line, path in ENDPOINTS.items():
         answer = sandbox.control.get(path.format_map(ids))
-        rows, shown = answer.get("data", [answer]), cli(*line.format_map(ids).split(), "--json").objects
-        assert [row | {"seconds_ago": 0} for row in shown] == [row | {"seconds_ago": 0} for row in rows], line
+        rows, shown = (
+            answer.get("data", [answer]),
+            cli(*line.format_map(ids).split(), "--json").objects,
+        )
+        assert [row | {"seconds_ago": 0} for row in shown] == [
+            row | {"seconds_ago": 0} for row in rows
+        ], line
 
 
 def test_the_clock_is_shown_moved_and_set(sandbox: Sandbox, cli: Cli) -> None:
@@ -64,38 +73,59 @@ def test_the_clock_is_shown_moved_and_set(sandbox: Sandbox, cli: Cli) -> None:
         assert cli("clock", "show", "--url", url).lines == planned
     name = sandbox.key.removeprefix("sk_test_")
     assert cli("clock", "--app", name).lines == planned
-    assert cli("clock", "--app", f"other-{name}").lines != planned, "it outdoes the key of the environment"
-    for number, how in enumerate((["31d"], ["P28D"], ["--to", "2026-04-01"], ["--to", "2026-05-01T00:00:00Z"])):
+    assert cli("clock", "--app", f"other-{name}").lines != planned, (
+        "it outdoes the key of the environment"
+    )
+    for number, how in enumerate(
+        (["31d"], ["P28D"], ["--to", "2026-04-01"], ["--to", "2026-05-01T00:00:00Z"])
+    ):
         assert cli("clock", "advance", *how).lines == [
             f"→ 2026-0{number + 2}-01T00:00:00Z · 1 job · 3 events · 0 webhooks delivered",
             *(f"     1  {type}" for type in CHARGE),
         ]
     assert cli("clock", "next").lines[0].startswith("→ 2026-06-01T00:00:00Z")
-    assert "→ 2026-06-03T00:00:00Z" in cli("clock", "advance", "--until-event", "invoice.paid", "2d").lines[0]
+    assert (
+        "→ 2026-06-03T00:00:00Z"
+        in cli("clock", "advance", "--until-event", "invoice.paid", "2d").lines[0]
+    )
     (done,) = cli("clock", "advance", "--until-event", "invoice.paid", "--json").objects
     assert done["events"]["invoice.paid"] == 1
-    assert "running (60 times as fast); 1 job planned" in cli("clock", "run", "--rate", "60").lines[0]
-    assert cli("clock", "freeze", "--at", "2026-07-15").lines[0].startswith("2026-07-15T00:00:00Z  frozen; ")
+    assert (
+        "running (60 times as fast); 1 job planned" in cli("clock", "run", "--rate", "60").lines[0]
+    )
+    assert (
+        cli("clock", "freeze", "--at", "2026-07-15")
+        .lines[0]
+        .startswith("2026-07-15T00:00:00Z  frozen; ")
+    )
 
 
-def test_a_job_that_fails_on_the_way_is_named(sandbox: Sandbox, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_that_fails_on_the_way_is_named(
+    sandbox: Sandbox, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Exit status 1; the clock arrives all the same."""
 
     def renew(world: World, job: Job) -> None:
         raise ArithmeticError("does not add up")
 
     monkeypatch.setattr(
-        "emulator.server.sandbox.REGISTRY", REGISTRY._replace(jobs={**JOBS, "subscription.renew": renew})
+        "emulator.server.sandbox.REGISTRY",
+        REGISTRY._replace(jobs={**JOBS, "subscription.renew": renew}),
     )
     subscription = sandbox.subscribe()["id"]
     result = cli("clock", "advance", "31d")
     assert result.status == 1
     assert result.output == "→ 2026-02-01T00:00:00Z · 0 jobs · 0 events · 0 webhooks delivered\n"
-    assert result.errors == f"failed: subscription.renew of {subscription}: ArithmeticError: does not add up\n"
+    assert (
+        result.errors
+        == f"failed: subscription.renew of {subscription}: ArithmeticError: does not add up\n"
+    )
 
 
-def test_a_long_advance_shows_how_far_it_is_and_ctrl_c_stops_it(sandbox: Sandbox, screen: OnScreen) -> None:
-    """It has some millions of jobs. The clock stays where it was stopped, and a message says so; exit status 130."""
+def test_a_long_advance_shows_how_far_it_is_and_ctrl_c_stops_it(
+    sandbox: Sandbox, screen: OnScreen
+) -> None:
+    """It has millions of jobs. The clock stays at the stop, and a message says so; status 130."""
     sandbox.subscribe()
     options = ["--url", sandbox.url, "--key", sandbox.key]
     terminal = screen("clock", "advance", "--to", "9999-12-31", *options)
@@ -103,7 +133,9 @@ def test_a_long_advance_shows_how_far_it_is_and_ctrl_c_stops_it(sandbox: Sandbox
     terminal.type("\x03")
     assert terminal.status() == 130
     shown, _, rest = terminal.text.partition("→ stopped at ")
-    assert re.fullmatch(r"\x1b\[K[0-9]+%  [0-9-]{10}T[0-9:]{8}Z  [0-9]+ jobs?(\^C)?", shown.split("\r")[1])
+    assert re.fullmatch(
+        r"\x1b\[K[0-9]+%  [0-9-]{10}T[0-9:]{8}Z  [0-9]+ jobs?(\^C)?", shown.split("\r")[1]
+    )
     assert shown.endswith("\r\x1b[K"), "the line is gone from the terminal"
     assert "%" not in rest
     stopped = re.search(r"→ stopped at (\S+)", terminal.text)
@@ -118,16 +150,31 @@ def test_an_event_is_triggered(sandbox: Sandbox, cli: Cli) -> None:
     _, line = cli("trigger", "invoice.paid").lines
     invoice = sandbox.events()[-1]["data"]["object"]["id"]
     assert (line.split()[:2], line.split()[-1]) == (["00:00", "invoice.paid"], invoice)
-    overrides = ["-o", "amount=7500", "--override", "customer.name=Ada Ndong", "-o", "customer.metadata.vip=yes"]
+    overrides = [
+        "-o",
+        "amount=7500",
+        "--override",
+        "customer.name=Ada Ndong",
+        "-o",
+        "customer.metadata.vip=yes",
+    ]
     (event,) = cli("trigger", "payment_intent.succeeded", *overrides, "--json").objects
     assert event["data"]["object"]["amount"] == 7500
     customer = sandbox.api.get(f"/customers/{event['data']['object']['customer']}/")
-    assert (customer["firstname"], customer["lastname"], customer["metadata"]) == ("Ada", "Ndong", {"vip": "yes"})
-    (again,) = cli("trigger", "customer.deleted", "-o", f"customer={customer['id']}", "--json").objects
+    assert (customer["firstname"], customer["lastname"], customer["metadata"]) == (
+        "Ada",
+        "Ndong",
+        {"vip": "yes"},
+    )
+    (again,) = cli(
+        "trigger", "customer.deleted", "-o", f"customer={customer['id']}", "--json"
+    ).objects
     assert again["data"]["object"]["id"] == customer["id"]
 
 
-def test_a_buyer_pays_and_the_webhooks_were_delivered(sandbox: Sandbox, cli: Cli, receiver: Receiver) -> None:
+def test_a_buyer_pays_and_the_webhooks_were_delivered(
+    sandbox: Sandbox, cli: Cli, receiver: Receiver
+) -> None:
     """Unless nobody waits for them. A payment that fails is an exit status."""
     endpoint = sandbox.endpoint(receiver.url)
     session = sandbox.session()
@@ -136,7 +183,9 @@ def test_a_buyer_pays_and_the_webhooks_were_delivered(sandbox: Sandbox, cli: Cli
     assert ended.output.split()[2:] == ["30,000", "XAF", "canceled", "INSUFFICIENT_FUNDS"]
     (paid,) = cli("pay", session["id"], "--json").objects
     assert paid["status"] == "succeeded"
-    assert {each["status"] for each in sandbox.api.pages(f"/webhooks/{endpoint['id']}/deliveries/")} == {"succeeded"}
+    assert {
+        each["status"] for each in sandbox.api.pages(f"/webhooks/{endpoint['id']}/deliveries/")
+    } == {"succeeded"}
     assert sandbox.api.get(f"/checkout-sessions/{session['id']}/")["status"] == "complete"
     receiver.reply = lambda received: Reply(held=True)
     cli("pay", sandbox.session()["id"], "--no-wait")
@@ -156,8 +205,12 @@ def test_events_and_the_schedule_are_printed_by_day(sandbox: Sandbox, cli: Cli) 
     assert " ".join(lines[1]) == f"00:00 subscription.created {name} {subscription}"
     assert cli("events", "--json").objects == sandbox.events()
     assert [each["type"] for each in cli("events", "--limit", "2", "--json").objects] == CHARGE[1:]
-    assert [line.split()[1] for line in cli("events", "--type", "invoice.paid").lines[1:]] == ["invoice.paid"]
-    assert [line.split()[1] for line in cli("events", "--object", subscription).lines[1:]] == ["subscription.created"]
+    assert [line.split()[1] for line in cli("events", "--type", "invoice.paid").lines[1:]] == [
+        "invoice.paid"
+    ]
+    assert [line.split()[1] for line in cli("events", "--object", subscription).lines[1:]] == [
+        "subscription.created"
+    ]
     row = f"00:00  subscription.renew         {name}  {subscription}"
     assert cli("schedule").lines == ["2026-02-01", row]
     coming = cli("schedule", "--until", "P3M").lines
@@ -166,7 +219,10 @@ def test_events_and_the_schedule_are_printed_by_day(sandbox: Sandbox, cli: Cli) 
     assert len(cli("schedule", "--until", "P3M", "--limit", "2").lines) == 4
     for _ in range(100):
         sandbox.control.post("/trigger", {"event": "customer.created"})
-    assert [len(cli("events", "-n", count, "--json").objects) for count in ("1000", "101")] == [105, 101]
+    assert [len(cli("events", "-n", count, "--json").objects) for count in ("1000", "101")] == [
+        105,
+        101,
+    ]
 
 
 def test_requests_are_listed_in_short_and_shown_one_by_one(sandbox: Sandbox, cli: Cli) -> None:
@@ -177,7 +233,9 @@ def test_requests_are_listed_in_short_and_shown_one_by_one(sandbox: Sandbox, cli
     second = f"00:00  422  POST /v1/customers/  {rejected}"
     assert cli("logs", "--method", "post").lines == ["2026-01-01", first, second]
     assert cli("logs", "--status", "422").lines == ["2026-01-01", second]
-    assert [each["status"] for each in cli("logs", "--operation", "createCustomer", "--json").objects] == [201, 422]
+    assert [
+        each["status"] for each in cli("logs", "--operation", "createCustomer", "--json").objects
+    ] == [201, 422]
     shown = cli("logs", made).lines
     assert "> authorization: ****" in shown
     assert f'<   "id": "{customer}",' in shown
@@ -189,7 +247,10 @@ def test_requests_are_listed_in_short_and_shown_one_by_one(sandbox: Sandbox, cli
 def test_emails_are_listed_in_short_and_shown_one_by_one(sandbox: Sandbox, cli: Cli) -> None:
     subscription = sandbox.subscribe(collection_method="send_invoice")
     (email,) = sandbox.control.get("/emails")["data"]
-    assert cli("emails").lines == ["2026-01-01", "  ".join(["00:00", email["subject"], email["to"], email["id"]])]
+    assert cli("emails").lines == [
+        "2026-01-01",
+        "  ".join(["00:00", email["subject"], email["to"], email["id"]]),
+    ]
     assert cli("emails", "--kind", "receipt", "--json").objects == []
     assert cli("emails", "--kind", "invoice", "--to", email["to"], "--json").objects == [email]
     shown = cli("emails", email["id"]).lines
@@ -202,9 +263,13 @@ def test_emails_are_listed_in_short_and_shown_one_by_one(sandbox: Sandbox, cli: 
     assert "MIME-Version: 1.0" in cli("emails", email["id"], "--raw").output
 
 
-def test_snapshots_are_saved_restored_exported_and_deleted(sandbox: Sandbox, cli: Cli, tmp_path: Path) -> None:
+def test_snapshots_are_saved_restored_exported_and_deleted(
+    sandbox: Sandbox, cli: Cli, tmp_path: Path
+) -> None:
     sandbox.customer()
-    assert cli("world", "save", "before-renewal").lines == ["before-renewal        2026-01-01T00:00:00Z  1 object"]
+    assert cli("world", "save", "before-renewal").lines == [
+        "before-renewal        2026-01-01T00:00:00Z  1 object"
+    ]
     sandbox.advance("31d")
     file = tmp_path / "shop.json"
     assert cli("world", "export", "before-renewal", "-o", str(file)).lines == []
@@ -221,18 +286,28 @@ def test_snapshots_are_saved_restored_exported_and_deleted(sandbox: Sandbox, cli
     assert cli("world", "load", "copy").lines[0].startswith("copy ")
     assert sandbox.now == "2026-01-01T00:00:00.000Z"
     assert cli("world", "delete", "copy").lines == []
-    assert [each["name"] for each in cli("world", "list", "--json").objects] == ["shop", "before-renewal"]
+    assert [each["name"] for each in cli("world", "list", "--json").objects] == [
+        "shop",
+        "before-renewal",
+    ]
 
 
 def test_going_back_and_a_fresh_world(sandbox: Sandbox, cli: Cli, tmp_path: Path) -> None:
-    """Settings of a fresh one come from a file; seed and clock from the options, else from the start of the server."""
+    """A fresh world's settings are a file's; seed and clock are the options' or the server's."""
     made = [sandbox.customer()["id"] for _ in range(3)]
-    requests = [each["id"] for each in cli("logs", "--operation", "createCustomer", "--json").objects]
+    requests = [
+        each["id"] for each in cli("logs", "--operation", "createCustomer", "--json").objects
+    ]
     undone = f"Before {requests[2]}: 2026-01-01T00:00:00Z, 1 unit of work undone"
     assert cli("world", "rewind", requests[2]).lines == [undone]
-    assert [each["id"] for each in sandbox.api.get("/customers/", ordering="created_at")["data"]] == made[:2]
+    assert [
+        each["id"] for each in sandbox.api.get("/customers/", ordering="created_at")["data"]
+    ] == made[:2]
     sandbox.advance("1d")
-    assert cli("world", "rewind", "--steps", "1", "--json").objects[0]["now"] == "2026-01-01T00:00:00.000Z"
+    assert (
+        cli("world", "rewind", "--steps", "1", "--json").objects[0]["now"]
+        == "2026-01-01T00:00:00.000Z"
+    )
     assert cli("world", "reset").lines == ["New world: 2026-01-01T00:00:00Z, frozen"]
     assert sandbox.events() == []
     file = tmp_path / "shop.yaml"
@@ -245,19 +320,21 @@ def test_going_back_and_a_fresh_world(sandbox: Sandbox, cli: Cli, tmp_path: Path
     assert sandbox.customer()["id"] == first
 
 
-# -- reports on a world: ``explain``, ``ledger``, ``health``, ``test client`` and ``test suite --usage``
+# -- reports: ``explain``, ``ledger``, ``health``, ``test client`` and ``test suite --usage``
 
 
 def test_an_object_is_explained_in_a_sentence_then_by_its_causes_with_repeats_counted(
     cli: Cli, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The sentence is the console's. A delivered event is its delivery; an unchanged status has its cause alone."""
+    """The sentence is the console's. An event is its delivery; an unchanged status its cause."""
     sandbox.endpoint(f"{sandbox.url}/_emulator/inbox/shop", name="Shop")
     unpaid = sandbox.subscribe(FAILING_PHONE)["id"]
     sandbox.advance("40d")
     lines = cli("explain", unpaid).lines
     found = sandbox.control.get(f"/explain/{unpaid}")
-    name, summary = (found[field].replace("\N{NO-BREAK SPACE}", " ") for field in ("name", "summary"))
+    name, summary = (
+        found[field].replace("\N{NO-BREAK SPACE}", " ") for field in ("name", "summary")
+    )
     assert lines[:2] == [name, f"subscription {unpaid}, unpaid"]
     assert summary in " ".join(lines[2:7])
     (repeated,) = [number for number, line in enumerate(lines) if line.endswith("× 3")]
@@ -270,15 +347,22 @@ def test_an_object_is_explained_in_a_sentence_then_by_its_causes_with_repeats_co
     customer = sandbox.customer()["id"]
     for number in range(10):
         sandbox.api.patch(f"/customers/{customer}/", {"name": f"Awa {number}"})
-        sandbox.control.patch(f"/objects/{customer}", {"status": "blocked" if number % 2 else "active"})
-    assert any(line.endswith("earlier; --all shows them") for line in cli("explain", customer).lines)
+        sandbox.control.patch(
+            f"/objects/{customer}", {"status": "blocked" if number % 2 else "active"}
+        )
+    assert any(
+        line.endswith("earlier; --all shows them") for line in cli("explain", customer).lines
+    )
 
 
 def test_the_ledger_has_totals_movements_and_a_verdict(cli: Cli, sandbox: Sandbox) -> None:
-    """A movement of money is one line, which names whose money it is before any id; what was set directly has its account."""
+    """A movement is a line with its owner before any id; direct changes have an account."""
     deposit = sandbox.deposit()
     lines = cli("ledger").lines
-    assert [line.split() for line in lines[:2]] == [["Buyers", "−5,000", "XAF"], ["Merchant", "4,855", "XAF"]]
+    assert [line.split() for line in lines[:2]] == [
+        ["Buyers", "−5,000", "XAF"],
+        ["Merchant", "4,855", "XAF"],
+    ]
     (moved,) = [line for line in lines if "→" in line]
     time, books, name, id = re.split(r"\s{2,}", moved)
     assert (time, books) == ("00:00", "Buyers 5,000 → Merchant 4,855, Fees 145 XAF")
@@ -296,7 +380,7 @@ def test_the_ledger_has_totals_movements_and_a_verdict(cli: Cli, sandbox: Sandbo
 
 
 def test_health_asks_this_machine_at_the_port_of_serve(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a container: by no proxy that Docker injects, and without a token. Its exit status is the answer."""
+    """As in a container: no proxy of Docker's, no token. Its exit status is the verdict."""
     monkeypatch.delenv("PAYMENTS_EMULATOR_URL", raising=False)
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     with RunningServer(control_token="s3cret") as server:
@@ -311,10 +395,14 @@ def test_health_asks_this_machine_at_the_port_of_serve(monkeypatch: pytest.Monke
     assert run("health", "--url", url).status == 1
 
 
-def test_an_audit_is_a_report_and_fails_on_findings_that_are_severe_enough(sandbox: Sandbox, cli: Cli) -> None:
+def test_an_audit_is_a_report_and_fails_on_findings_that_are_severe_enough(
+    sandbox: Sandbox, cli: Cli
+) -> None:
     summary, untried = cli("test", "client").lines
     assert untried.startswith("Not exercised: ignored-retry-after, unsafe-retry, ")
-    assert summary.startswith("0 requests checked: 0 errors, 0 warnings, 0 info; 0 rules followed, ")
+    assert summary.startswith(
+        "0 requests checked: 0 errors, 0 warnings, 0 info; 0 rules followed, "
+    )
 
     def careless() -> str:
         body = {"transaction": sandbox.deposit()["id"], "amount": 100}
@@ -329,20 +417,29 @@ def test_an_audit_is_a_report_and_fails_on_findings_that_are_severe_enough(sandb
     assert re.fullmatch(r"    fix: Send a new Idempotency-Key.*\(Refunds\)", lines[3])
     assert "secret-exposed" in next(line for line in lines if line.startswith("Followed: "))
     for severity, status in ((), 0), (("error",), 0), (("warning",), 1), (("info",), 1):
-        ended = cli("test", "client", "--json", *(word for each in severity for word in ("--fail-on", each)))
+        ended = cli(
+            "test", "client", "--json", *(word for each in severity for word in ("--fail-on", each))
+        )
         assert (ended.status, ended.errors) == (status, ""), severity
         assert json.loads(ended.output)["broken"] == sandbox.control.get("/audit")["findings"]
     sent += [careless() for _ in range(SHOWN_IDS + 1)]
-    assert cli("test", "client").lines[2].split()[2:] == [*sent[: -SHOWN_IDS - 1 : -1], "and", "2", "more"]
+    assert cli("test", "client").lines[2].split()[2:] == [
+        *sent[: -SHOWN_IDS - 1 : -1],
+        "and",
+        "2",
+        "more",
+    ]
 
 
 SUITE = """
 import os, httpx
+url = os.environ["PAYMENTS_EMULATOR_URL"]
+awa = {"name": "Awa", "email": "awa@example.com"}
 for app in ("demo", "other"):
     key = {"Authorization": f"Bearer sk_test_{app}"}
-    with httpx.Client(base_url=os.environ["PAYMENTS_EMULATOR_URL"], headers=key, trust_env=False) as client:
+    with httpx.Client(base_url=url, headers=key, trust_env=False) as client:
         if app == "demo":
-            client.post("/v1/customers/", json={"name": "Awa", "email": "awa@example.com"}).raise_for_status()
+            client.post("/v1/customers/", json=awa).raise_for_status()
         else:
             client.get("/v1/customers/").raise_for_status()
 """
@@ -353,15 +450,28 @@ def usage(*options: str, code: str = SUITE) -> Ended:
     return run("test", "suite", "--usage", *options, "--", sys.executable, "-c", code)
 
 
-def test_each_group_has_its_share_and_what_the_tests_never_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The beginning of that, as much as a line holds, and how many more. What any of the Apps uses is used."""
+def test_each_group_has_its_share_and_what_the_tests_never_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As much of it as a line holds, and the number of others. Any App's use counts."""
     monkeypatch.setenv("COLUMNS", "80")
     lines = usage().lines
     assert lines[0] == "What the tests never used, with 2 requests:"
-    names = ("events", "states", "moves", "errors", "operations", "statuses", "fields", "parameters")
+    names = (
+        "events",
+        "states",
+        "moves",
+        "errors",
+        "operations",
+        "statuses",
+        "fields",
+        "parameters",
+    )
     assert [line.split()[0] for line in lines[1::2]] == [*names]
     there_are = len([*operations(bundles.load("service"))])
-    of_operations = lines.index(f"operations     2 of {there_are:>3} {2000 // there_are / 10:>7.1f} %")
+    of_operations = lines.index(
+        f"operations     2 of {there_are:>3} {2000 // there_are / 10:>7.1f} %"
+    )
     assert re.fullmatch(rf"  never: .*, and {there_are - 5} more", lines[of_operations + 1])
     assert max(map(len, lines)) <= 80
     (used,) = usage("--json").objects
@@ -369,4 +479,8 @@ def test_each_group_has_its_share_and_what_the_tests_never_used(monkeypatch: pyt
     assert (never[0], {*never}) == ("customer.deleted", EVENTS.keys() - {"customer.created"})
     failed = usage(code="raise SystemExit(3)")
     why = "The command fails with the right service, so nothing else was tried: exit status 3"
-    assert (failed.status, failed.output.startswith(why), "never used" in failed.output) == (1, True, False)
+    assert (failed.status, failed.output.startswith(why), "never used" in failed.output) == (
+        1,
+        True,
+        False,
+    )

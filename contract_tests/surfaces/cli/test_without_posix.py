@@ -1,4 +1,4 @@
-"""Every command runs without the names of ``os`` and ``signal`` that only POSIX systems have, and without uvloop."""
+"""Every command runs without uvloop and without POSIX's own names in ``os`` and ``signal``."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ state convert tinydb:before.json tinydb:others.json
 """What is called one after the other in one process, beside a server that is as poor."""
 
 ELSEWHERE = {"pay", "record", "compare", "explain", "mcp", "agent"}
-"""Commands that are only imported and show their help: what they do is made of the parts of the others."""
+"""Commands that are only imported and show their help: the others cover their parts."""
 
 CALL = """
 import shlex, sys
@@ -72,7 +72,16 @@ def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, st
 @pytest.fixture
 def url(environment: dict[str, str], begin: Begin) -> Iterator[str]:
     """A server without POSIX names, whose worlds are in a file."""
-    server = begin("serve", "--port", "0", "--port-file", "port", "--state", "tinydb:served.json", **environment)
+    server = begin(
+        "serve",
+        "--port",
+        "0",
+        "--port-file",
+        "port",
+        "--state",
+        "tinydb:served.json",
+        **environment,
+    )
     until(server.stdout, "Ready.")
     yield f"http://127.0.0.1:{Path('port').read_text().strip()}"
     status, _, errors = ended(server, signal.SIGTERM)
@@ -80,10 +89,20 @@ def url(environment: dict[str, str], begin: Begin) -> Iterator[str]:
 
 
 def test_the_names_are_gone(environment: dict[str, str]) -> None:
-    code = "import os, signal; print(hasattr(os, 'fork'), hasattr(signal, 'SIGKILL'), hasattr(os, 'getpid'))"
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    code = (
+        "import os, signal; print(hasattr(os, 'fork'), hasattr(signal, 'SIGKILL'), hasattr(os,"
+        " 'getpid'))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
     assert done.stdout.split() == ["False", "False", "True"]
-    assert {line.split()[0] for line in LINES} | {"serve", "exec", "listen", "demo"} | ELSEWHERE == set(cli.commands)
+    assert {line.split()[0] for line in LINES} | {
+        "serve",
+        "exec",
+        "listen",
+        "demo",
+    } | ELSEWHERE == set(cli.commands)
 
 
 @pytest.mark.long

@@ -105,7 +105,9 @@ def test_who_does_not_respond_is_not_waited_for_and_nobody_there_is_said() -> No
         Connections(url, PATIENCE).exchange(GET)
 
 
-@pytest.mark.parametrize("url", ["", "127.0.0.1:4747", "ftp://127.0.0.1", "http://", "http://[::1", "http://a:x"])
+@pytest.mark.parametrize(
+    "url", ["", "127.0.0.1:4747", "ftp://127.0.0.1", "http://", "http://[::1", "http://a:x"]
+)
 def test_a_url_of_nothing(url: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         Connections(url, PATIENCE)
@@ -113,7 +115,11 @@ def test_a_url_of_nothing(url: str) -> None:
 
 def test_requests_are_written_as_http_wants_them() -> None:
     asked = ApiRequest.of(
-        "POST", "/v1/é x?a=%20", query={"b": True, "c": "d&e"}, json={"name": "Awa"}, headers={"X-Y": "z"}
+        "POST",
+        "/v1/é x?a=%20",
+        query={"b": True, "c": "d&e"},
+        json={"name": "Awa"},
+        headers={"X-Y": "z"},
     )
     with (
         listening(lambda connection: connection.sendall(OK)) as (url, heads),

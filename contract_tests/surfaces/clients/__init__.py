@@ -1,1 +1,1 @@
-"""Clients that generators make of the document, the workflows, and the guide's verifiers: they work with the emulator."""
+"""Generated clients of the document, workflows and the guide's verifiers work with the emulator."""

@@ -1,8 +1,9 @@
-"""``python -m contract_tests.surfaces.clients``: clients of four generators, workflows, verifiers and the MCP Inspector.
+"""``python -m contract_tests.surfaces.clients``: generated clients, workflows, verifiers, MCP.
 
-Each generator's client is complete, compiles and plays the story. Needs Node 20 and, for the samples that verify signatures,
-Go and PHP (``.ci/run`` names the packages), and the network for what it installs into a temporary folder, or into
-``--folder``, where the next run finds it. ``--only NAME`` (repeatable) takes some steps.
+Each generator's client is complete, compiles and plays the story. Needs Node 20 and, for the
+samples that verify signatures, Go and PHP (``.ci/run`` names the packages), and the network for
+what it installs into a temporary folder, or into ``--folder``, where the next run finds it.
+``--only NAME`` (repeatable) takes some steps.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ OF_GENERATED = ("httpx", "attrs", "python-dateutil", "pydantic[email]", "types-p
 """What the generated Python clients import."""
 
 NODE_TOOLS = (
-    "@modelcontextprotocol/inspector@2.12.0",  # it warns that it wants Node 22, and runs with Node 20
+    # it warns that it wants Node 22, and runs with Node 20
+    "@modelcontextprotocol/inspector@2.12.0",
     "@redocly/cli@2.77.0",
     "@types/node@20.19.0",
     "openapi-fetch@0.17.0",
@@ -57,15 +59,19 @@ class GateError(Exception):
 
 
 def run(*command: Any, **options: Any) -> str:
-    """Run a tool and return its output. Raises :class:`GateError` with the end of it when the tool fails."""
-    done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False, **options)
+    """Run a tool and return its output. Raises :class:`GateError` with the output's end."""
+    done = subprocess.run(
+        [*map(str, command)], capture_output=True, text=True, check=False, **options
+    )
     if done.returncode:
-        raise GateError(f"{' '.join(map(str, command))[:400]}\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}")
+        raise GateError(
+            f"{' '.join(map(str, command))[:400]}\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
+        )
     return f"{done.stdout}\n{done.stderr}"
 
 
 class Tools:
-    """The generators and compilers, in a folder of their own, which is installed unless it is there."""
+    """The generators and compilers, in a folder of their own; installed if missing."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -79,7 +85,16 @@ class Tools:
             run(sys.executable, "-m", "venv", folder / "venv")
             constrained = ("--constraint", ROOT / "constraints.txt")
             run(self.bin / "pip", "install", "--quiet", *constrained, *PYTHON_TOOLS, *OF_GENERATED)
-            run("npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", folder, *NODE_TOOLS)
+            run(
+                "npm",
+                "install",
+                "--silent",
+                "--no-audit",
+                "--no-fund",
+                "--prefix",
+                folder,
+                *NODE_TOOLS,
+            )
 
 
 class Workshop:
@@ -107,26 +122,41 @@ class Workshop:
         return self.write(file or name, (STORIES / name).read_text("utf-8"))
 
     def sample(self, page: str, language: str, file: str) -> Path:
-        """Return the first sample of a language on a page of the guide, which speaks to the server."""
+        """Return a language's first sample on a guide's page, pointed at the server."""
         found = samples(ROOT / "docs" / "guide" / page)
         sample = next(each for each in found if each.language == language)
         return self.write(file, sample.text.replace("http://127.0.0.1:4747", self.url))
 
     def run(self, *command: Any, **options: Any) -> str:
         """Run a tool in the folder."""
-        return run(*command, cwd=self.folder, env=self.tools.environment | options.pop("env", {}), **options)
+        return run(
+            *command,
+            cwd=self.folder,
+            env=self.tools.environment | options.pop("env", {}),
+            **options,
+        )
 
     def generate(self, *command: Any, made: str) -> None:
-        """Run a generator, which may not warn, and whose files of this pattern must name every operation."""
-        warnings = [line for line in self.run(*command).splitlines() if "WARN" in line.upper() and BETA not in line]
+        """Run a generator without warnings; its files of this pattern must name every operation."""
+        warnings = [
+            line
+            for line in self.run(*command).splitlines()
+            if "WARN" in line.upper() and BETA not in line
+        ]
         if warnings:
             raise GateError("\n".join(warnings))
         files = self.folder.glob(made)
-        named = "\n".join([f"{file.stem}\n{file.read_text('utf-8')}" for file in files]).lower().replace("_", "")
+        named = (
+            "\n".join([f"{file.stem}\n{file.read_text('utf-8')}" for file in files])
+            .lower()
+            .replace("_", "")
+        )
         paths = json.loads(self.document.read_text("utf-8"))["paths"]
         each = (node for item in paths.values() for node in item.values() if isinstance(node, dict))
         missing = sorted(
-            operation["operationId"] for operation in each if operation["operationId"].lower() not in named
+            operation["operationId"]
+            for operation in each
+            if operation["operationId"].lower() not in named
         )
         if missing:
             raise GateError(f"{command[0]} left out {', '.join(missing)}")
@@ -136,7 +166,13 @@ Step = Callable[[Workshop], None]
 
 
 def _python(work: Workshop, story: Path) -> None:
-    work.run(work.tools.bin / "mypy", "--strict", "--follow-imports=silent", story, env={"MYPYPATH": "client"})
+    work.run(
+        work.tools.bin / "mypy",
+        "--strict",
+        "--follow-imports=silent",
+        story,
+        env={"MYPYPATH": "client"},
+    )
     work.run(work.tools.bin / "python", story, work.url, env={"PYTHONPATH": "client"})
 
 
@@ -149,9 +185,13 @@ def _compile(work: Workshop) -> None:
 
 
 def openapi_python_client(work: Workshop) -> None:
-    config = work.write("config.json", {"content_type_overrides": {"application/pdf": "application/octet-stream"}})
+    config = work.write(
+        "config.json", {"content_type_overrides": {"application/pdf": "application/octet-stream"}}
+    )
     options = ("--path", work.document, "--output-path", work.folder / "client", "--config", config)
-    work.generate(work.tools.bin / "openapi-python-client", "generate", *options, made="client/*/api/*/*.py")
+    work.generate(
+        work.tools.bin / "openapi-python-client", "generate", *options, made="client/*/api/*/*.py"
+    )
     _python(work, work.story("openapi_python_client.py"))
     _python(work, work.sample("tools.md", "python", "sample.py"))
 
@@ -159,19 +199,40 @@ def openapi_python_client(work: Workshop) -> None:
 def datamodel_code_generator(work: Workshop) -> None:
     """Its models hold real answers.
 
-    It warns of each format of our own, which the pattern beside it says as well, and of patterns that pydantic does not take.
+    It warns of each format of our own, which the pattern beside it says as well, and of patterns
+    that pydantic does not take.
     """
-    kind = ("--input-file-type", "openapi", "--output-model-type", "pydantic_v2.BaseModel", "--use-annotated")
+    kind = (
+        "--input-file-type",
+        "openapi",
+        "--output-model-type",
+        "pydantic_v2.BaseModel",
+        "--use-annotated",
+    )
     # Without the first option it drops the null of required fields.
-    options = ("--strict-nullable", "--naming-strategy", "parent-prefixed", "--target-python-version", "3.11")
+    options = (
+        "--strict-nullable",
+        "--naming-strategy",
+        "parent-prefixed",
+        "--target-python-version",
+        "3.11",
+    )
     made = work.folder / "client" / "models.py"
     made.parent.mkdir()
-    work.run(work.tools.bin / "datamodel-codegen", "--input", work.document, "--output", made, *kind, *options)
+    work.run(
+        work.tools.bin / "datamodel-codegen",
+        "--input",
+        work.document,
+        "--output",
+        made,
+        *kind,
+        *options,
+    )
     _python(work, work.story("datamodel_code_generator.py"))
 
 
 def openapi_typescript(work: Workshop) -> None:
-    """With openapi-fetch. Without the flag it takes a field with a default for one that is always there."""
+    """Use openapi-fetch. Without the flag, a field with a default would count as always there."""
     options = (work.document, "--default-non-nullable=false", "-o", "api.d.ts")
     work.generate(work.tools.node / "openapi-typescript", *options, made="api.d.ts")
     work.sample("tools.md", "ts", "sample.ts")
@@ -196,7 +257,7 @@ CHECKS = re.compile(r"Checks: (?P<passed>\d+) passed, (?P<total>\d+) total")
 
 
 def workflows(work: Workshop) -> None:
-    """The Arazzo workflows of ``docs/workflows``, run by Redocly's Respect with the documents beside them."""
+    """Run ``docs/workflows``'s Arazzo workflows by Redocly's Respect, beside the documents."""
     found = sorted((ROOT / "docs" / "workflows").glob("*.arazzo.yaml"))
     files = [work.write(file.name, file.read_text("utf-8")).name for file in found]
     inbox = f"inbox={work.url}/_emulator/inbox/shop"
@@ -238,23 +299,37 @@ def _deliveries() -> Iterator[dict[str, Any]]:
     for method in METHODS:
         service = ServiceWorld("https://receiver.example.com/webhooks", SECRET, method)
         for check in checks_of(method):
-            of = {"check": check.name, "expected": check.expected, "method": method, "webhook": service.endpoint.id}
+            of = {
+                "check": check.name,
+                "expected": check.expected,
+                "method": method,
+                "webhook": service.endpoint.id,
+            }
             for sent in check.make(service):
-                yield {**of, "at": int(time.time()), "headers": sent.headers, "body": sent.body.decode()}
+                yield {
+                    **of,
+                    "at": int(time.time()),
+                    "headers": sent.headers,
+                    "body": sent.body.decode(),
+                }
 
 
 def _line(delivery: dict[str, Any]) -> str:
     name, _ = PROOF_HEADERS[delivery["method"]]
     texts = (delivery["headers"].get(name, ""), delivery["body"])
     encoded = [base64.b64encode(text.encode()).decode() for text in texts]
-    return "\t".join([delivery["method"], delivery["webhook"], *encoded, str(delivery["at"])]) + "\n"
+    return (
+        "\t".join([delivery["method"], delivery["webhook"], *encoded, str(delivery["at"])]) + "\n"
+    )
 
 
 def signatures(work: Workshop) -> None:
-    """Each sample accepts the deliveries of all three signing methods that it should, and rejects the rest."""
+    """Samples accept the right deliveries of all three signing methods, and reject the rest."""
     every = list(_deliveries())
     for language in SUFFIXES:
-        verdicts = work.run(*_verifier(work, language), SECRET, input="".join(map(_line, every))).split()
+        verdicts = work.run(
+            *_verifier(work, language), SECRET, input="".join(map(_line, every))
+        ).split()
         wrong = [
             f"{language}: {each['method']} {each['check']} should be {each['expected']}"
             for each, verdict in zip(every, verdicts, strict=True)
@@ -281,10 +356,15 @@ def inspector(work: Workshop) -> None:
             raise GateError(said)
 
 
-GENERATORS: tuple[Step, ...] = (openapi_python_client, datamodel_code_generator, openapi_typescript, orval)
+GENERATORS: tuple[Step, ...] = (
+    openapi_python_client,
+    datamodel_code_generator,
+    openapi_typescript,
+    orval,
+)
 
 SIDE_BY_SIDE = 3
-"""Steps at a time: one more than CI has cores, since each waits now and then for an answer or a file."""
+"""Steps at a time: one more than CI's cores, as steps sometimes wait for a response or file."""
 
 
 def take(tools: Tools, step: Step, version: str, server: RunningServer) -> None:
@@ -294,19 +374,26 @@ def take(tools: Tools, step: Step, version: str, server: RunningServer) -> None:
 
 
 def main() -> None:
-    """Take the steps, some at a time; the first one that fails ends the program with its message."""
+    """Take the steps, some at a time; the first failure ends the program with its message."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", action="append", metavar="NAME")
     parser.add_argument("--folder", type=Path, metavar="FOLDER")
     options = parser.parse_args()
     steps = [(step, version) for step in (*GENERATORS, workflows) for version in ("", "-3.1")]
     steps += [(signatures, ""), (inspector, "")]
-    # The stories use the same keys, so the clients of the 3.1 document speak to a server of their own.
+    # The stories use the same keys, so the clients of the 3.1 document speak to a server of their
+    # own.
     servers = {"": RunningServer(), "-3.1": RunningServer()}
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
         tools = Tools(options.folder or Path(folder))
-        chosen = [(step, version) for step, version in steps if not options.only or step.__name__ in options.only]
-        running = [pool.submit(take, tools, step, version, servers[version]) for step, version in chosen]
+        chosen = [
+            (step, version)
+            for step, version in steps
+            if not options.only or step.__name__ in options.only
+        ]
+        running = [
+            pool.submit(take, tools, step, version, servers[version]) for step, version in chosen
+        ]
         try:
             for each in running:
                 each.result()

@@ -1,4 +1,4 @@
-"""A console behind a control token, closed until it is shown; and the handset, a page at the address of its JSON twin."""
+"""A console behind a control token, closed without it; the handset, at its JSON twin's address."""
 
 from __future__ import annotations
 
@@ -45,7 +45,10 @@ def test_nothing_is_shown_to_who_has_no_token(visitor: Visitor) -> None:
         assert page.status == 401
         assert "Control token" in page.text
         assert "sk_test_" not in page.html
-    assert visitor.http.get(page.html.partition('rel="icon" href="')[2].partition('"')[0]).status_code == 200
+    assert (
+        visitor.http.get(page.html.partition('rel="icon" href="')[2].partition('"')[0]).status_code
+        == 200
+    )
     assert visitor.do("advance", by="1d").status == 401
     assert visitor.http.get(f"{PLACE}stream").status_code == 403
 
@@ -65,7 +68,9 @@ def test_the_token_and_no_other_opens_all_of_it(visitor: Visitor) -> None:
     assert visitor.do("advance", by="1d").said("notice").startswith("Advanced to ")
     with visitor.http.stream("GET", f"{PLACE}stream", params={"app": "door"}) as stream:
         assert stream.headers["content-type"].startswith("text/event-stream")
-    assert visitor.http.get("/_emulator/clock").status_code == 403, "a cookie is no token for the control API"
+    assert visitor.http.get("/_emulator/clock").status_code == 403, (
+        "a cookie is no token for the control API"
+    )
     ((name, value),) = visitor.http.cookies.items()
     for change in ("9{}", "{}0", "{}.", ".{}", "x", "9999999999.", "9999999999." + "0" * 64):
         visitor.http.cookies.clear()
@@ -128,7 +133,8 @@ def press(person: httpx.Client, text: str, button: str, **fields: str) -> httpx.
 def test_a_payment_is_confirmed_on_the_phone(sandbox: Sandbox, person: httpx.Client) -> None:
     assert "Nothing to confirm" in person.get(f"/{PHONE}").text
     for options in ({"params": {"lang": "fr"}}, {"headers": {"Accept-Language": "fr"}}):
-        french = person.get(f"/{PHONE}", **options).text  # type: ignore[arg-type]  # each has its own
+        # each has its own
+        french = person.get(f"/{PHONE}", **options).text  # type: ignore[arg-type]
         assert "Rien à confirmer" in french
         assert '<html lang="fr">' in french
     intent = asked(sandbox, description="<b>Basket</b>")
@@ -164,10 +170,24 @@ def test_it_loads_nothing_from_elsewhere_and_pages_of_others_may_not_use_it(
     assert "default-src 'none'" in shown.headers["content-security-policy"]
     assert not re.findall(r"(?:src|href)=\"(?:https?:)?//", shown.text)
     url = f"/{PHONE}/answer"
-    assert person.post(url, data={"answer": "approve"}, headers={"Origin": "https://evil.example"}).status_code == 403
+    assert (
+        person.post(
+            url, data={"answer": "approve"}, headers={"Origin": "https://evil.example"}
+        ).status_code
+        == 403
+    )
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
-    for body in (b"\xff\xfe", b"answer=approve&" * 500, b"a&" * 50, b"answer=approve&payment_intent=%00"):
-        assert person.post(url, content=body, headers=headers, follow_redirects=True).status_code in (200, 400, 422)
+    for body in (
+        b"\xff\xfe",
+        b"answer=approve&" * 500,
+        b"a&" * 50,
+        b"answer=approve&payment_intent=%00",
+    ):
+        assert person.post(
+            url, content=body, headers=headers, follow_redirects=True
+        ).status_code in (200, 400, 422)
     assert len(sandbox.control.get(f"/phones/{PHONE}")["data"]) == 1
-    assert person.get(f"/{PHONE}", headers={"Accept": "application/json"}).json()["object"] == "list"
+    assert (
+        person.get(f"/{PHONE}", headers={"Accept": "application/json"}).json()["object"] == "list"
+    )
     assert person.get("/7").status_code == 404

@@ -1,4 +1,4 @@
-"""What the console's forms do, sent as a browser without scripts sends them: each one is a request to the API."""
+"""The console's forms as a browser without scripts sends them: each is a request to the API."""
 
 from __future__ import annotations
 
@@ -40,9 +40,16 @@ WRONG: tuple[tuple[str, dict[str, str], str], ...] = (
     ("advance", {"by": "nonsense"}, "by"),
     ("advance", {"by": "1d", "until": "next"}, "one"),
     ("advance", {"to": "2020-01-01T00:00:00Z"}, "never goes back"),
-    *(("run", {name: value}, "cannot be read") for name, value in (("rate:number", "fast"), ("rate:magic", "1"))),
+    *(
+        ("run", {name: value}, "cannot be read")
+        for name, value in (("rate:number", "fast"), ("rate:magic", "1"))
+    ),
     ("run", {"rate:number": "nan"}, "cannot be read"),
-    ("send", {"_method": "POST", "_path": "/v1/customers/", "_body": "[1e999]"}, "The body is not JSON."),
+    (
+        "send",
+        {"_method": "POST", "_path": "/v1/customers/", "_body": "[1e999]"},
+        "The body is not JSON.",
+    ),
     ("fault", {}, "Choose what is to go wrong."),
     ("settings", {"settings.tax_rate:number": "101"}, "tax_rate"),
     ("settings", {"settings.nonsense": "1"}, "nonsense"),
@@ -69,14 +76,23 @@ def test_what_is_arranged_is_said_in_sentences_and_removed_one_by_one(sandbox: S
     """Each effect that is offered can be arranged."""
 
     def arranged(page: Page) -> list[str]:
-        rows = findall(r'<li data-key="(?:outc|flt)_[^>]*><span[^>]*>(.*?)</span>\n', page.html, DOTALL)
+        rows = findall(
+            r'<li data-key="(?:outc|flt)_[^>]*><span[^>]*>(.*?)</span>\n', page.html, DOTALL
+        )
         return [sub(r"<[^>]*>", "", unescape(row)) for row in rows]
 
     customer = sandbox.customer()["id"]
     with visiting(sandbox) as visitor:
-        form = {"operation": "payment", "result": "failed", "code": "INSUFFICIENT_FUNDS", "times:number": "1"}
+        form = {
+            "operation": "payment",
+            "result": "failed",
+            "code": "INSUFFICIENT_FUNDS",
+            "times:number": "1",
+        }
         page = visitor.do("outcome", "failures", **form, **{"match.amount:number": ""})
-        assert page.said("notice") == "Arranged: the next payment fails · INSUFFICIENT_FUNDS · once."
+        assert (
+            page.said("notice") == "Arranged: the next payment fails · INSUFFICIENT_FUNDS · once."
+        )
         assert arranged(page) == ["the next payment fails · INSUFFICIENT_FUNDS · once"]
         assert sandbox.pay()["last_error"]["code"] == "INSUFFICIENT_FUNDS"
         assert "No failures arranged" in visitor.open("failures").said("arranged")
@@ -92,16 +108,23 @@ def test_what_is_arranged_is_said_in_sentences_and_removed_one_by_one(sandbox: S
             "the next delivery is lost · invoice.paid · once",
             "the next request gets HTTP 503 · /customers/ · 2 times",
         ]
-        lost = next(each["id"] for each in sandbox.control.get("/faults")["data"] if "lose" in each["then"])
+        lost = next(
+            each["id"] for each in sandbox.control.get("/faults")["data"] if "lose" in each["then"]
+        )
         visitor.do("remove_fault", "failures", _id=lost)
         outcome = sandbox.control.get("/outcomes")["data"][0]["id"]
         assert len(arranged(visitor.do("remove_outcome", "failures", _id=outcome))) == 1
         assert "No failures arranged" in visitor.do("clear_faults", "failures").said("arranged")
         for part in ("requests", "webhooks"):
-            offered = findall(r'<option value="(\{[^"]*)"', visitor.open("failures", about=part).html)
+            offered = findall(
+                r'<option value="(\{[^"]*)"', visitor.open("failures", about=part).html
+            )
             assert len(offered) == len(labels.LABELS["offered"][part])
             for effect in offered:
-                assert 'class="notice good"' in visitor.do("fault", "failures", **{"then:json": unescape(effect)}).html
+                assert (
+                    'class="notice good"'
+                    in visitor.do("fault", "failures", **{"then:json": unescape(effect)}).html
+                )
 
 
 def test_settings_are_saved_as_they_are_shown(sandbox: Sandbox) -> None:
@@ -111,9 +134,13 @@ def test_settings_are_saved_as_they_are_shown(sandbox: Sandbox) -> None:
         form = html.split('class="card settings"')[1]
         for tag, name in findall(r'(<input [^>]*name="(settings[^"]+)"[^>]*>)', form):
             yield name, unescape(search(r'value="([^"]*)"', tag)[1])
-        for name, text in findall(r'<textarea [^>]*name="(settings[^"]+)"[^>]*>(.*?)</', form, DOTALL):
+        for name, text in findall(
+            r'<textarea [^>]*name="(settings[^"]+)"[^>]*>(.*?)</', form, DOTALL
+        ):
             yield name, unescape(text)
-        for name, options in findall(r'<select [^>]*name="(settings[^"]+)"[^>]*>(.*?)</select>', form, DOTALL):
+        for name, options in findall(
+            r'<select [^>]*name="(settings[^"]+)"[^>]*>(.*?)</select>', form, DOTALL
+        ):
             chosen = search(r'<option(?: value="([^"]*)")? selected>([^<]*)', options)
             yield name, chosen[1] or chosen[2]
 
@@ -124,9 +151,19 @@ def test_settings_are_saved_as_they_are_shown(sandbox: Sandbox) -> None:
         assert names == before.keys() - ASSUMPTIONS.keys() - {"assumptions"}
         assert "null" not in form.values()
         assert visitor.do("settings", "settings", **form).said("notice") == "Settings saved."
-        unnamed = {"name": None, "address": [], "tax_number": None, "email": None, "phone": None, "logo": None}
+        unnamed = {
+            "name": None,
+            "address": [],
+            "tax_number": None,
+            "email": None,
+            "phone": None,
+            "logo": None,
+        }
         assert sandbox.control.get("/app")["settings"] == {**before, "merchant": unnamed}
-        form |= {"settings.rate_limit:rate": "50, 100", "settings.merchant.address:lines": "1 rue du Port\nLibreville"}
+        form |= {
+            "settings.rate_limit:rate": "50, 100",
+            "settings.merchant.address:lines": "1 rue du Port\nLibreville",
+        }
         visitor.do("settings", "settings", **form)
     changed = sandbox.control.get("/app")["settings"]
     assert changed["rate_limit"] == {"per_second": 50, "burst": 100}
@@ -134,22 +171,31 @@ def test_settings_are_saved_as_they_are_shown(sandbox: Sandbox) -> None:
 
 
 def test_each_assumption_is_a_choice_with_its_sentence_and_its_meanings(sandbox: Sandbox) -> None:
-    """B-99: changed for this App, and in force on the page of assumptions that the form leads to."""
+    """B-99: changed for this App, and in force on the assumptions' page where the form leads."""
     with visiting(sandbox) as visitor:
         page = visitor.open("assumptions").html
         for name, assumption in ASSUMPTIONS.items():
-            offered = findall(rf'<input type="radio" name="settings.assumptions.{name}" value="([^"]*)"', page)
+            offered = findall(
+                rf'<input type="radio" name="settings.assumptions.{name}" value="([^"]*)"', page
+            )
             assert offered == list(assumption.values)
             texts = (assumption.sentence, *assumption.values.values())
             assert [text for text in texts if text not in unescape(page)] == []
-        page = visitor.do("settings", "assumptions", **{"settings.assumptions.webhook_success": "2xx"})
+        page = visitor.do(
+            "settings", "assumptions", **{"settings.assumptions.webhook_success": "2xx"}
+        )
         meaning = ASSUMPTIONS["webhook_success"].values["2xx"]
         assert page.said("notice") == f"Settings saved. {meaning}", "what is different from now on"
         assert "B-58" in page.text
         assert sandbox.control.get("/app")["settings"]["assumptions"]["webhook_success"] == "2xx"
         assert 'value="2xx" checked' in visitor.open("assumptions").html
-        (assumptions,) = {unescape(link) for link in findall(r'href="(/docs/assumptions[^"#]*)"', page.html)}
-        in_force = findall(r"<code>([^<]*)</code>[^<]*<strong[^>]*>in force for", visitor.http.get(assumptions).text)
+        (assumptions,) = {
+            unescape(link) for link in findall(r'href="(/docs/assumptions[^"#]*)"', page.html)
+        }
+        in_force = findall(
+            r"<code>([^<]*)</code>[^<]*<strong[^>]*>in force for",
+            visitor.http.get(assumptions).text,
+        )
     assert len(in_force) == len(ASSUMPTIONS)
     assert "2xx" in in_force
 
@@ -158,15 +204,21 @@ def test_a_world_is_saved_taken_out_brought_in_and_put_back(sandbox: Sandbox) ->
     sandbox.customer()
     with visiting(sandbox) as visitor:
         visitor.do("save", "snapshots", name="one")
-        exported = visitor.http.get("/_emulator/console/snapshots/one/export", params={"app": visitor.app})
+        exported = visitor.http.get(
+            "/_emulator/console/snapshots/one/export", params={"app": visitor.app}
+        )
         assert exported.headers["content-disposition"] == 'attachment; filename="one.json"'
         assert visitor.do("reset", "snapshots").said("notice").startswith("This App was reset")
         shared = visitor.http.get(
             "/_emulator/console/snapshots/one/export", params={"app": visitor.app, "share": "true"}
         )
         assert shared.headers["content-disposition"] == 'attachment; filename="one-shared.json"'
-        assert shared.json() == sandbox.control.get("/snapshots/one", share="true") != exported.json()
-        page = visitor.do("import", "snapshots", _id="two", **{":json": json.dumps(exported.json())})
+        assert (
+            shared.json() == sandbox.control.get("/snapshots/one", share="true") != exported.json()
+        )
+        page = visitor.do(
+            "import", "snapshots", _id="two", **{":json": json.dumps(exported.json())}
+        )
         assert page.said("notice") == "Imported as two."
         assert sandbox.api.get("/customers/")["pagination"]["count"] == 0
         visitor.do("restore", "snapshots", _id="two")
@@ -183,10 +235,15 @@ def test_a_request_is_undone_an_object_set_and_an_event_triggered(sandbox: Sandb
     customer = sandbox.customer()["id"]
     request = sandbox.control.get("/requests", operation="createCustomer")["data"][0]["id"]
     with visiting(sandbox) as visitor:
-        page = visitor.do("change", f"objects/{customer}", _id=customer, **{":json": '{"status": "blocked"}'})
+        page = visitor.do(
+            "change", f"objects/{customer}", _id=customer, **{":json": '{"status": "blocked"}'}
+        )
         assert "blocked" in page.text
         assert sandbox.control.get(f"/objects/{customer}")["status"] == "blocked"
-        assert visitor.do("trigger", "events", event="invoice.paid").said("notice") == "Triggered invoice.paid."
+        assert (
+            visitor.do("trigger", "events", event="invoice.paid").said("notice")
+            == "Triggered invoice.paid."
+        )
         assert "invoice.paid" in [event["type"] for event in sandbox.events()]
         shown = visitor.open(f"requests/{request}")
         assert customer in shown.said("fields")
@@ -198,14 +255,25 @@ def test_a_request_is_undone_an_object_set_and_an_event_triggered(sandbox: Sandb
 
 def test_forms_of_other_sites_or_no_forms_do_nothing(sandbox: Sandbox) -> None:
     before = sandbox.control.get("/clock")
-    for header in ("Origin: https://evil.example", "Origin: null", "Sec-Fetch-Site: cross-site", "Host: evil.example"):
+    for header in (
+        "Origin: https://evil.example",
+        "Origin: null",
+        "Sec-Fetch-Site: cross-site",
+        "Host: evil.example",
+    ):
         name, _, value = header.partition(": ")
         with visiting(sandbox, **{name: value}) as visitor:
             for action in ("do/advance", "choose", "login"):
-                answer = visitor.http.post(f"{PLACE}{action}", data={"by": "1d"}, params={"app": visitor.app})
+                answer = visitor.http.post(
+                    f"{PLACE}{action}", data={"by": "1d"}, params={"app": visitor.app}
+                )
                 assert answer.status_code == 403, (header, action)
     with visiting(sandbox) as visitor:
-        for body, status in ((b"a" * (CONSOLE_FORM.most + 1), 413), (b"\xff", 400), (b"a&" * 300, 400)):
+        for body, status in (
+            (b"a" * (CONSOLE_FORM.most + 1), 413),
+            (b"\xff", 400),
+            (b"a&" * 300, 400),
+        ):
             assert visitor.http.post(f"{PLACE}do/advance", content=body).status_code == status
         assert visitor.http.post(f"{PLACE}do/nothing", data={}).status_code == 404
     assert sandbox.control.get("/clock") == before
@@ -223,9 +291,11 @@ def test_a_form_leads_nowhere_but_to_the_console() -> None:
 
 
 def pressed(visitor: Visitor, page: Page, **chosen: str) -> Page:
-    """Return where the form of the recorder leads; ``chosen`` are options that its selects offer."""
+    """Return the target of the recorder's form; ``chosen`` are options that its selects offer."""
     found = search(
-        r'<form method="post" action="([^"]+)"[^>]*data-testid="recorder"[^>]*>(.*?)</form>', page.html, DOTALL
+        r'<form method="post" action="([^"]+)"[^>]*data-testid="recorder"[^>]*>(.*?)</form>',
+        page.html,
+        DOTALL,
     )
     assert found, page.html
     hidden = dict(findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', found[2]))
@@ -247,15 +317,24 @@ def test_what_is_done_between_two_clicks_is_a_file(sandbox: Sandbox, form: str) 
         sandbox.api.post("/customers/", {"email": "within@example.com", "name": "Awa"})
         page = visitor.open("requests")
         assert page.said("recorded") == "Recording: 2 requests"
-        assert search(r'id="recorded" data-live', page.html), "the number is brought up to date without a reload"
+        assert search(r'id="recorded" data-live', page.html), (
+            "the number is brought up to date without a reload"
+        )
         test = pressed(visitor, page, _as=form)
         assert test.said("notice") == "2 requests were recorded."
         sandbox.customer(email="after@example.com")
         text = visitor.http.get(str(test.elements["download"]["href"]))
         again = visitor.open("requests")
-        assert "within@" in visitor.follow(next(link for link in again.links if "/recording?" in link)).html
+        assert (
+            "within@"
+            in visitor.follow(next(link for link in again.links if "/recording?" in link)).html
+        )
     assert f'filename="{FILES[form]}"' in text.headers["content-disposition"]
-    assert [f"{each}@" in text.text for each in ("before", "within", "after")] == [False, True, False]
+    assert [f"{each}@" in text.text for each in ("before", "within", "after")] == [
+        False,
+        True,
+        False,
+    ]
     assert "record" in again.elements
     assert not again.has("recorded")
 
@@ -263,7 +342,10 @@ def test_what_is_done_between_two_clicks_is_a_file(sandbox: Sandbox, form: str) 
 def test_a_stop_without_requests_says_so(sandbox: Sandbox) -> None:
     with visiting(sandbox) as visitor:
         started = pressed(visitor, visitor.open("requests"))
-        assert pressed(visitor, started).said("notice") == "Nothing was recorded: no request came since the start."
+        assert (
+            pressed(visitor, started).said("notice")
+            == "Nothing was recorded: no request came since the start."
+        )
         stale = pressed(visitor, started)  # the page of another tab, where it is not stopped yet
         assert stale.said("notice").startswith("No recording is under way")
         with sandbox.expect():

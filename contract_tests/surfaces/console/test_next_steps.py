@@ -1,4 +1,4 @@
-"""What leads on from the state of an object: each offered step is taken, and changes the state as its label says."""
+"""The steps from an object's state: each offered one works and changes the state as labeled."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ def subscription(
 ) -> Any:
     made = sandbox.subscribe(phone, **fields)
     for operation in operations:
-        ending = {"cancel_at_period_end": operation == "cancel_later"} if "cancel" in operation else {}
+        ending = (
+            {"cancel_at_period_end": operation == "cancel_later"} if "cancel" in operation else {}
+        )
         sandbox.act(made, operation.partition("_")[0], **ending)
     sandbox.advance(then)
     return sandbox.subscription(made["id"])
@@ -40,7 +42,9 @@ def subscription(
 
 @later
 def invoice(sandbox: Sandbox, *operations: str) -> Any:
-    made = sandbox.api.post("/invoices/", {"customer": sandbox.customer()["id"], "line_items": LINES})
+    made = sandbox.api.post(
+        "/invoices/", {"customer": sandbox.customer()["id"], "line_items": LINES}
+    )
     for operation in operations:
         made = sandbox.api.post(f"/invoices/{made['id']}/{operation}/", {})
     return made
@@ -59,7 +63,9 @@ def intent(sandbox: Sandbox, status: str) -> Any:
         return sandbox.intent(sandbox.method())
     if status == "requires_capture":
         return sandbox.pay(sandbox.method(), capture_method="manual")
-    if number := {"requires_action": "4000 0000 0000 3220", "canceled": "4000 0000 0000 0002"}.get(status):
+    if number := {"requires_action": "4000 0000 0000 3220", "canceled": "4000 0000 0000 0002"}.get(
+        status
+    ):
         return sandbox.pay(sandbox.method(number=number))
     sandbox.settings(operator_delay=90)
     made = sandbox.pay()
@@ -77,7 +83,9 @@ def refund(sandbox: Sandbox, status: str) -> Any:
     timing = "instant" if status == "succeeded" else "documented"
     sandbox.settings(refund_review=status == "pending", refund_timing=timing)
     method = sandbox.method(None, **ASKS) if status == "processing" else None
-    made = sandbox.api.post("/refunds/", {"transaction": sandbox.deposit(method)["id"], "amount": 100})
+    made = sandbox.api.post(
+        "/refunds/", {"transaction": sandbox.deposit(method)["id"], "amount": 100}
+    )
     sandbox.settle()
     return sandbox.api.get(f"/refunds/{made['id']}/")
 
@@ -108,7 +116,9 @@ def second_method(sandbox: Sandbox) -> Any:
 
 
 def endpoint(sandbox: Sandbox) -> Any:
-    return sandbox.endpoint(f"{sandbox.url}/_emulator/inbox/shop?app={sandbox.key.removeprefix('sk_test_')}")
+    return sandbox.endpoint(
+        f"{sandbox.url}/_emulator/inbox/shop?app={sandbox.key.removeprefix('sk_test_')}"
+    )
 
 
 @later
@@ -202,25 +212,43 @@ CASES: Mapping[str, tuple[Make, Mapping[str, str | Check]]] = {
         subscription(then="31d", collection_method="send_invoice"),
         {"pay_overdue": "active", "cancel": "canceled"},
     ),
-    "subscription unpaid": (subscription(phone=FAILING_PHONE, then="8d"), {"pay_owed": "active", "cancel": "canceled"}),
+    "subscription unpaid": (
+        subscription(phone=FAILING_PHONE, then="8d"),
+        {"pay_owed": "active", "cancel": "canceled"},
+    ),
     "subscription paused": (subscription("pause"), {"resume": "active"}),
     "subscription canceled": (subscription("cancel"), {"reactivate": "active"}),
-    "subscription canceled long ago": (subscription("cancel", then=f"{DEFAULTS['reactivation_days'] + 1}d"), {}),
+    "subscription canceled long ago": (
+        subscription("cancel", then=f"{DEFAULTS['reactivation_days'] + 1}d"),
+        {},
+    ),
     "invoice draft": (invoice(), {"finalize": "open"}),
     "invoice open": (
         invoice("finalize"),
-        {"pay": "paid", "advance_overdue": overdue, "send": emailed, "mark_paid": "paid", "void": "void"},
+        {
+            "pay": "paid",
+            "advance_overdue": overdue,
+            "send": emailed,
+            "mark_paid": "paid",
+            "void": "void",
+        },
     ),
     "invoice paid": (invoice("finalize", "pay"), {}),
     "invoice uncollectible": (uncollectible, PAY),
-    "payment_intent requires_payment_method": (intent("requires_payment_method"), {"cancel": "canceled"}),
+    "payment_intent requires_payment_method": (
+        intent("requires_payment_method"),
+        {"cancel": "canceled"},
+    ),
     "payment_intent requires_confirmation": (
         intent("requires_confirmation"),
         {"confirm": "succeeded", "cancel": "canceled"},
     ),
     "payment_intent requires_action": (intent("requires_action"), {**ANSWER, "cancel": "canceled"}),
     "payment_intent processing": (intent("processing"), ANSWER),
-    "payment_intent requires_capture": (intent("requires_capture"), {"capture": "succeeded", "cancel": "canceled"}),
+    "payment_intent requires_capture": (
+        intent("requires_capture"),
+        {"capture": "succeeded", "cancel": "canceled"},
+    ),
     "payment_intent succeeded": (intent("succeeded"), {}),
     "payment_intent canceled": (intent("canceled"), {}),
     "payment_method": (second_method, {"default": changed("is_default"), "remove": gone}),
@@ -231,23 +259,34 @@ CASES: Mapping[str, tuple[Make, Mapping[str, str | Check]]] = {
         {"advance_dispute": "disputed", "refund": refunded},
     ),
     "refund pending": (refund("pending"), {"advance_send": "processing", "cancel": "cancelled"}),
-    "refund processing": (refund("processing"), {"answer_succeeded": "succeeded", "answer_failed": "failed"}),
+    "refund processing": (
+        refund("processing"),
+        {"answer_succeeded": "succeeded", "answer_failed": "failed"},
+    ),
     "refund succeeded": (refund("succeeded"), {}),
     "checkout_session open": (session("open"), {"pay": "complete", "expire": "expired"}),
     "checkout_session processing": (
         session("processing"),
         {"answer_succeeded": "complete", "answer_failed": "payment_failed"},
     ),
-    "checkout_session payment_failed": (session("payment_failed"), {"pay": "complete", "expire": "expired"}),
+    "checkout_session payment_failed": (
+        session("payment_failed"),
+        {"pay": "complete", "expire": "expired"},
+    ),
     "checkout_session complete": (session("complete"), {}),
     "payment_link active": (link(), {"archive": "archived"}),
     "payment_link archived": (link("archive"), {"restore": "active"}),
     "product": (lambda sandbox: sandbox.product(), {"archive": changed("active")}),
     "product archived": (
-        lambda sandbox: sandbox.api.patch(f"/products/{sandbox.product()['id']}/", {"active": False}),
+        lambda sandbox: sandbox.api.patch(
+            f"/products/{sandbox.product()['id']}/", {"active": False}
+        ),
         {"restore": changed("active")},
     ),
-    "webhook_delivery pending": (delivery(500), {"advance_attempt": TRIED, "clear_response": accepts}),
+    "webhook_delivery pending": (
+        delivery(500),
+        {"advance_attempt": TRIED, "clear_response": accepts},
+    ),
     "webhook_delivery failed": (delivery(400), {"retry": TRIED, "clear_response": accepts}),
     "webhook_delivery succeeded": (delivery(200), {}),
     "webhook_endpoint": (endpoint, {"disable": changed("enabled")}),
@@ -256,7 +295,7 @@ CASES: Mapping[str, tuple[Make, Mapping[str, str | Check]]] = {
         {"enable": changed("enabled")},
     ),
 }
-"""By kind and state: an object in that state, and each step that is offered, with the status or the change that it leads to."""
+"""By kind and state: an object in it, and each offered step with its new status or its change."""
 
 
 def test_every_step_is_taken() -> None:
@@ -271,7 +310,9 @@ def test_each_offered_step_leads_where_its_label_says(sandbox: Sandbox, case: st
     id = before["id"]
     with visiting(sandbox) as visitor:
         steps = visitor.open(f"objects/{id}").html.partition('id="steps"')[2]
-        assert findall(r'<button[^>]*data-testid="step-(\w+)"', steps) == [*expected], "and nothing else is offered"
+        assert findall(r'<button[^>]*data-testid="step-(\w+)"', steps) == [*expected], (
+            "and nothing else is offered"
+        )
         for name, leads_to in expected.items():
             mark = sandbox.api.request("GET", "/customers/").headers["request-id"]
             page = visitor.do("step", f"objects/{id}", _id=id, _name=name)
@@ -286,34 +327,48 @@ def test_each_offered_step_leads_where_its_label_says(sandbox: Sandbox, case: st
             sandbox.control.post("/rewind", {"to": mark})
 
 
-@pytest.mark.parametrize(("language", "typed", "amount"), [("en", "5.84", 584), ("fr", "5,84", 584), ("en", "", 1168)])
-def test_money_is_refunded_as_people_write_it(sandbox: Sandbox, language: str, typed: str, amount: int) -> None:
-    """An amount that cannot be refunded is not, and neither is a step taken that is no longer offered."""
-    id = sandbox.api.get(f"/transactions/{sandbox.pay(amount=1168, currency='EUR')['transaction']}/")["id"]
+@pytest.mark.parametrize(
+    ("language", "typed", "amount"), [("en", "5.84", 584), ("fr", "5,84", 584), ("en", "", 1168)]
+)
+def test_money_is_refunded_as_people_write_it(
+    sandbox: Sandbox, language: str, typed: str, amount: int
+) -> None:
+    """No unrefundable amount is refunded, and no step taken that is no longer offered."""
+    id = sandbox.api.get(
+        f"/transactions/{sandbox.pay(amount=1168, currency='EUR')['transaction']}/"
+    )["id"]
     with visiting(sandbox, **{"Accept-Language": language}) as visitor:
         html = visitor.open(f"objects/{id}").html
         assert [*findall(r'data-fill="([^"]*)"', html)] == (
             ["5.84", "11.68"] if language == "en" else ["5,84", "11,68"]
         )
         for wrong in ("99999999", "half"):
-            assert 'class="notice bad"' in visitor.do("step", _id=id, _name="refund", amount=wrong).html
+            assert (
+                'class="notice bad"'
+                in visitor.do("step", _id=id, _name="refund", amount=wrong).html
+            )
         assert "notice" in visitor.do("step", _id=id, _name="pay").elements
         visitor.do("step", _id=id, _name="refund", amount=typed)
     assert [refund["amount"] for refund in sandbox.api.get("/refunds/")["data"]] == [amount]
 
 
-# -- A request of the journal is sent again from its page, changed or not; only the two APIs can be sent to
+# -- A request of the journal is sent again from its page, changed or not, to the two APIs alone
 
 
 def test_a_request_is_sent_again_and_the_new_one_is_shown(sandbox: Sandbox) -> None:
-    """Changed or not, with its query; a rejected one is shown as well. What cannot be sent is not."""
+    """Changed or not, with its query; a rejected one is shown too. Unsendable ones are not sent."""
     sandbox.customer(name="Awa <b>")
     before = sandbox.control.get("/requests", operation="createCustomer")["data"][0]["id"]
     with visiting(sandbox) as visitor:
         html = visitor.open(f"requests/{before}").html
-        form = search(r'<form method="post" action="[^"]*do/send[^"]*"[^>]*>(.*?)</form>', html, DOTALL)
+        form = search(
+            r'<form method="post" action="[^"]*do/send[^"]*"[^>]*>(.*?)</form>', html, DOTALL
+        )
         assert form
-        fields = {name: unescape(value) for name, value in findall(r'name="([^"]*)" value="([^"]*)"', form[1])}
+        fields = {
+            name: unescape(value)
+            for name, value in findall(r'name="([^"]*)" value="([^"]*)"', form[1])
+        }
         page = visitor.do("send", **{**fields, "_body": fields["_body"].replace("buyer0", "other")})
         assert page.said("notice") == "Sent: 201."
         shown = page.answer.url.path.rpartition("/")[2]
@@ -325,13 +380,21 @@ def test_a_request_is_sent_again_and_the_new_one_is_shown(sandbox: Sandbox) -> N
         for changed, why in UNSENT:
             assert why in visitor.do("send", **{**fields, **changed}).said("notice"), changed
     assert sandbox.control.get("/requests")["data"][0]["path"] == "/v1/customers/?page_size=1"
-    assert [customer["lastname"] for customer in sandbox.api.get("/customers/")["data"]] == ["<b>", "<b>"]
+    assert [customer["lastname"] for customer in sandbox.api.get("/customers/")["data"]] == [
+        "<b>",
+        "<b>",
+    ]
 
 
 UNSENT = (
     *(
         ({"_path": path}, "A path starts with")
-        for path in ("https://evil.example/", "/_emulator/console/do/reset", "/docs/", "/v1/customers/\r\nHost: x")
+        for path in (
+            "https://evil.example/",
+            "/_emulator/console/do/reset",
+            "/docs/",
+            "/v1/customers/\r\nHost: x",
+        )
     ),
     ({"_method": "TRACE"}, "A path starts with"),
     ({"_body": "{"}, "not JSON"),

@@ -1,4 +1,4 @@
-"""The console's pages as they are without a script: whole, escaped, in two languages, of objects and of the whole world."""
+"""The console's pages without a script: whole, escaped, in two languages, of all objects."""
 
 from __future__ import annotations
 
@@ -21,35 +21,52 @@ from emulator.presentation.languages.wording import STATUSES, TRANSITIONS, statu
 from emulator.resources.registry import STATE_MACHINES
 from emulator.ui.console.views import PAGES
 
-NASTY = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)> {{ 7*7 }} </textarea></pre> \u202e 😀"
+NASTY = (
+    "<script>alert(1)</script>\"'><img src=x onerror=alert(1)> {{ 7*7 }}"
+    " </textarea></pre> \u202e 😀"
+)
 WORD = "Hostile"
 
 LISTS = [path for path in PAGES if "{" not in path]
 
 
 def fill(sandbox: Sandbox, text: str = NASTY) -> dict[str, Any]:
-    """Make a world with some of everything, named by a text, as badly as can be; the ids of some objects."""
+    """Make a world of everything, with one bad text as its names; return some objects' ids."""
     inbox = f"{sandbox.url}/_emulator/inbox/shop?app={sandbox.key.removeprefix('sk_test_')}"
     endpoint = sandbox.endpoint(inbox, name=f"{WORD} {text}"[:100])
     sandbox.inbox_answers("shop", status=400)
-    customer = sandbox.customer(name=f"{WORD} {text}", metadata={"note": text}, phone="+24177000000")
+    customer = sandbox.customer(
+        name=f"{WORD} {text}", metadata={"note": text}, phone="+24177000000"
+    )
     plan = sandbox.plan(name=text, description=text)
-    subscription = sandbox.api.post("/subscriptions/", {"customer": customer["id"], "plan": plan["id"]})
+    subscription = sandbox.api.post(
+        "/subscriptions/", {"customer": customer["id"], "plan": plan["id"]}
+    )
     sandbox.subscribe(FAILING_PHONE, plan=plan["id"])
     sandbox.product(name=text)
-    session = sandbox.session(line_items=[{"description": text, "unit_amount": 15000, "quantity": 1}])
+    session = sandbox.session(
+        line_items=[{"description": text, "unit_amount": 15000, "quantity": 1}]
+    )
     sandbox.buy(session, CARD, customer={"name": text, "email": "nasty@example.com"})
     sandbox.link(name=text)
     sandbox.api.request("GET", "/customers/", params={"search": text})
-    sandbox.control.post("/outcomes", {"operation": "payment", "result": "failed", "match": {"customer": text}})
-    sandbox.control.post("/faults", {"then": {"status": 503, "body": text}, "match": {"customer": text}})
+    sandbox.control.post(
+        "/outcomes", {"operation": "payment", "result": "failed", "match": {"customer": text}}
+    )
+    sandbox.control.post(
+        "/faults", {"then": {"status": 503, "body": text}, "match": {"customer": text}}
+    )
     sandbox.control.post("/snapshots", {"name": "before"})
     sandbox.settle()
-    return {"customer": customer["id"], "subscription": subscription["id"], "endpoint": endpoint["id"]}
+    return {
+        "customer": customer["id"],
+        "subscription": subscription["id"],
+        "endpoint": endpoint["id"],
+    }
 
 
 def faults(page: Page) -> list[str]:
-    """What a page must not have: markup of strangers, scripts and styles in the page, words that are missing."""
+    """Return a page's faults: strangers' markup, inline scripts and styles, missing words."""
     found = []
     if (
         page.html.count("<script") != 1
@@ -95,24 +112,36 @@ def test_a_world_without_objects_is_welcomed_and_has_no_next_job(sandbox: Sandbo
 FEMININE = ("checkout_session", "invoice", "payment_intent", "transaction", "webhook_delivery")
 
 
-def test_every_status_and_transition_has_words_and_a_status_agrees_with_the_noun_of_its_kind() -> None:
+def test_every_status_and_transition_has_words_and_a_status_agrees_with_the_noun_of_its_kind() -> (
+    None
+):
     """In French: a participle is feminine where the noun is."""
-    french, rows = language_of("fr"), [(each.kind.kind, row) for each in STATE_MACHINES for row in each.rows]
+    french, rows = (
+        language_of("fr"),
+        [(each.kind.kind, row) for each in STATE_MACHINES for row in each.rows],
+    )
     assert {row.trigger for _, row in rows} <= TRANSITIONS.keys()
-    assert {(kind, status) for kind, row in rows for status in (row.source, row.target) if status} <= {
-        (kind, status) for kind, statuses in STATUSES.items() for status in statuses
-    }
+    assert {
+        (kind, status) for kind, row in rows for status in (row.source, row.target) if status
+    } <= {(kind, status) for kind, statuses in STATUSES.items() for status in statuses}
     for kind, statuses in STATUSES.items():
         words = {status: status_name(french, kind, status) for status in statuses}
         assert [status for status, word in words.items() if word == status.replace("_", " ")] == []
-        participles = [word for word in words.values() if re.fullmatch(r"\w+ée?|ouverte?|réussie?", word)]
+        participles = [
+            word for word in words.values() if re.fullmatch(r"\w+ée?|ouverte?|réussie?", word)
+        ]
         assert all(word.endswith("e") == (kind in FEMININE) for word in participles), words
 
 
-def test_what_strangers_wrote_shows_as_text_on_every_page_and_reading_changes_nothing(sandbox: Sandbox) -> None:
+def test_what_strangers_wrote_shows_as_text_on_every_page_and_reading_changes_nothing(
+    sandbox: Sandbox,
+) -> None:
     """B-93: same requests, same bytes; somebody who looks makes none."""
     ids = fill(sandbox)
-    before = (sandbox.control.get("/requests")["pagination"]["count"], sandbox.control.get("/clock"))
+    before = (
+        sandbox.control.get("/requests")["pagination"]["count"],
+        sandbox.control.get("/clock"),
+    )
     kinds = ("requests", "emails", "events")
     shown = [f"{kind}/{sandbox.control.get(f'/{kind}')['data'][0]['id']}" for kind in kinds[:2]]
     with visiting(sandbox) as visitor:
@@ -121,10 +150,15 @@ def test_what_strangers_wrote_shows_as_text_on_every_page_and_reading_changes_no
             assert (page.status, faults(page)) == (200, []), path
         assert NASTY.replace('"', '\\"') in visitor.open(f"objects/{ids['customer']}").said("json")
         assert WORD in visitor.open("search", q=WORD.lower()).text
-        assert visitor.open("search", q=f" {ids['customer']} ").answer.url.path.endswith(ids["customer"])
+        assert visitor.open("search", q=f" {ids['customer']} ").answer.url.path.endswith(
+            ids["customer"]
+        )
         assert visitor.open("search", q=NASTY).html.count("<script") == 1
         assert visitor.open("objects", kind="customer", query=NASTY).html.count("<script") == 1
-    assert (sandbox.control.get("/requests")["pagination"]["count"], sandbox.control.get("/clock")) == before
+    assert (
+        sandbox.control.get("/requests")["pagination"]["count"],
+        sandbox.control.get("/clock"),
+    ) == before
 
 
 BOUGHT = {"checkout_session": "checkout", "payment_link": "pay", "invoice": "invoice"}
@@ -145,10 +179,15 @@ def test_each_status_of_each_kind_has_its_pages_and_every_link_of_the_console_le
     for kind in documented(SERVICE):
         factory.object(kind, {})
     factory.connections.disconnect()
-    statuses = {(machine.kind.kind, row.target) for machine in STATE_MACHINES for row in machine.rows}
+    statuses = {
+        (machine.kind.kind, row.target) for machine in STATE_MACHINES for row in machine.rows
+    }
     links: set[str] = set()
     with visiting(sandbox) as visitor:
-        for kind, status in [*((kind, "") for kind in sandbox.control.get("/counts")), *sorted(statuses)]:
+        for kind, status in [
+            *((kind, "") for kind in sandbox.control.get("/counts")),
+            *sorted(statuses),
+        ]:
             shown, *_ = sandbox.control.get("/objects", kind=kind)["data"]
             if status:
                 sandbox.control.request("PATCH", f"/objects/{shown['id']}", json={"status": status})
@@ -157,10 +196,16 @@ def test_each_status_of_each_kind_has_its_pages_and_every_link_of_the_console_le
                 assert (page.status, faults(page)) == (200, []), (kind, status)
                 links |= {*page.links}
                 if kind in BOUGHT:
-                    assert visitor.open(f"/{BOUGHT[kind]}/{shown['id']}", lang=language).status in (200, 404, 410)
+                    assert visitor.open(f"/{BOUGHT[kind]}/{shown['id']}", lang=language).status in (
+                        200,
+                        404,
+                        410,
+                    )
         for path in LISTS:
             links |= {*visitor.open(path).links}
-        own = sorted(link for link in links if link.startswith("/_emulator/") and "/stream" not in link)
+        own = sorted(
+            link for link in links if link.startswith("/_emulator/") and "/stream" not in link
+        )
         assert len(own) > 200
         assert [link for link in own if visitor.http.get(link).status_code >= 400] == []
 
@@ -195,8 +240,8 @@ def test_a_page_may_load_and_run_only_our_own_files(sandbox: Sandbox) -> None:
     with visiting(sandbox) as visitor:
         page = visitor.open()
         assert re.match(
-            "default-src 'none'; style-src 'sha256-[^ ;]+'; script-src 'self' 'sha256-[^ ;]+'; img-src 'self' data:; "
-            "connect-src 'self'; ",
+            "default-src 'none'; style-src 'sha256-[^ ;]+'; script-src 'self' 'sha256-[^ ;]+';"
+            " img-src 'self' data:; connect-src 'self'; ",
             page.answer.headers["content-security-policy"],
         )
         assert page.answer.headers["cache-control"] == "no-store"
@@ -207,8 +252,10 @@ def test_a_page_may_load_and_run_only_our_own_files(sandbox: Sandbox) -> None:
     assert not re.findall(r'(?:src|href)="https?:', page.html)
 
 
-def test_its_address_answers_whatever_is_accepted_and_programs_still_meet_the_control_api(sandbox: Sandbox) -> None:
-    """The address that ``serve`` prints also answers curl and what checks links; other addresses lead home.
+def test_its_address_answers_whatever_is_accepted_and_programs_still_meet_the_control_api(
+    sandbox: Sandbox,
+) -> None:
+    """The address that ``serve`` prints also serves curl and link checkers; others lead home.
 
     The live side is a world of its own.
     """
@@ -216,17 +263,26 @@ def test_its_address_answers_whatever_is_accepted_and_programs_still_meet_the_co
     with visiting(sandbox, Accept="*/*") as visitor:
         answers = [visitor.http.request(method, "/_emulator/") for method in ("GET", "HEAD")]
         assert [answer.status_code for answer in answers] == [200, 200]
-        assert visitor.http.get("/_emulator/health", headers={"Accept": "text/html"}).json()["status"] == "ok"
+        assert (
+            visitor.http.get("/_emulator/health", headers={"Accept": "text/html"}).json()["status"]
+            == "ok"
+        )
     with visiting(sandbox) as visitor:
         for path in ("/_emulator", "/_emulator/console/"):
             assert visitor.open(path).answer.url.path == "/_emulator/"
-        assert [visitor.open(**live).said("count-customer") for live in ({}, {"live": "1"})] == ["1", "0"]
+        assert [visitor.open(**live).said("count-customer") for live in ({}, {"live": "1"})] == [
+            "1",
+            "0",
+        ]
 
 
 def test_an_email_is_shown_as_it_reads_and_travels_and_with_its_pdf(sandbox: Sandbox) -> None:
     invoice = sandbox.api.post(
         "/invoices/",
-        {"customer": sandbox.customer()["id"], "line_items": [{"description": "Mat", "unit_amount": 9000}]},
+        {
+            "customer": sandbox.customer()["id"],
+            "line_items": [{"description": "Mat", "unit_amount": 9000}],
+        },
     )
     for step in ("finalize", "send"):
         sandbox.api.post(f"/invoices/{invoice['id']}/{step}/")
@@ -249,7 +305,7 @@ def test_an_email_is_shown_as_it_reads_and_travels_and_with_its_pdf(sandbox: San
 
 
 def test_an_object_is_explained_and_leads_on(sandbox: Sandbox) -> None:
-    """The chain of causes, in which ids lead on; the words around it in the reader's language. The future can be played."""
+    """The causes' chain, with ids as links, in the reader's language. The future can be played."""
     subscription = sandbox.subscribe()
     sandbox.advance("P2M")
     invoice = sandbox.api.get("/invoices/")["data"][0]
@@ -258,39 +314,67 @@ def test_an_object_is_explained_and_leads_on(sandbox: Sandbox) -> None:
         french = visitor.open(f"objects/{invoice['id']}", lang="fr")
         assert "invoice.paid" in visitor.open("schedule", until="P3M").text
     why = page.said("why")
-    assert why.startswith("Why is it in this state? When Requests Clock and jobs Money and states Webhooks Emails")
-    for text in ("POST /v1/subscriptions/", "Subscription renews", "open → paid", "amount_paid 0 XAF → 5,000 XAF"):
+    assert why.startswith(
+        "Why is it in this state? When Requests Clock and jobs Money and states Webhooks Emails"
+    )
+    for text in (
+        "POST /v1/subscriptions/",
+        "Subscription renews",
+        "open → paid",
+        "amount_paid 0 XAF → 5,000 XAF",
+    ):
         assert text in why
     assert "no longer covers" not in why
-    assert "Pourquoi cet état ? Quand Requêtes Horloge et tâches Argent et états" in french.said("why")
+    assert "Pourquoi cet état ? Quand Requêtes Horloge et tâches Argent et états" in french.said(
+        "why"
+    )
     assert "L’abonnement se renouvelle" in french.said("why")
     leads = page.said("relations")
-    assert all(name in leads for name in ("Customer", "Subscription", "Payment intent", "Transaction"))
+    assert all(
+        name in leads for name in ("Customer", "Subscription", "Payment intent", "Transaction")
+    )
     linked = {link.partition("?")[0].rpartition("/")[2] for link in page.links}
-    assert {subscription["id"], invoice["id"], invoice["transaction"], invoice["payment_intent"]} <= linked
-    assert f'title="{invoice["due_date"]}"' in page.html, "days are written as everywhere, with the API's form as title"
+    assert {
+        subscription["id"],
+        invoice["id"],
+        invoice["transaction"],
+        invoice["payment_intent"],
+    } <= linked
+    assert f'title="{invoice["due_date"]}"' in page.html, (
+        "days are written as everywhere, with the API's form as title"
+    )
 
 
 def test_a_row_says_what_it_is_about(sandbox: Sandbox) -> None:
-    """The object of a delivery, the health of an endpoint, buyer and amount of an email, the code of an error, a date."""
+    """A delivery's object, endpoint's health, email's buyer and amount, error's code, a date."""
     url = f"{sandbox.url}/_emulator/inbox/shop?app={sandbox.key.removeprefix('sk_test_')}"
     sandbox.endpoint(url, "invoice.paid", "customer.created")
     sandbox.inbox_answers("shop", status=400)
     sandbox.subscribe()
     sandbox.settle()
-    sandbox.api.rejected("POST", "/refunds/", 404, "TRANSACTION_NOT_FOUND", json={"transaction": "trans_0"})
+    sandbox.api.rejected(
+        "POST", "/refunds/", 404, "TRANSACTION_NOT_FOUND", json={"transaction": "trans_0"}
+    )
     with visiting(sandbox) as visitor:
         said = {
-            path: visitor.open(path, **query).text.replace("\N{NO-BREAK SPACE}", " ") for path, query in ROWS.items()
+            path: visitor.open(path, **query).text.replace("\N{NO-BREAK SPACE}", " ")
+            for path, query in ROWS.items()
         }
     assert {path: text for path, text in ROW_TEXTS.items() if text not in said[path]} == {}
     assert "2 of 2 failed" in said["webhooks"]
 
 
-ROWS: dict[str, dict[str, str]] = {"webhooks": {}, "emails": {}, "requests": {"status": "4xx"}, "search": {"q": "Awa"}}
+ROWS: dict[str, dict[str, str]] = {
+    "webhooks": {},
+    "emails": {},
+    "requests": {"status": "4xx"},
+    "search": {"q": "Awa"},
+}
 
 ROW_TEXTS = {
-    "webhooks": "failed invoice.paid INV-2026-000001 · Awa Diop · 5,000 XAF Shop 400 1 Jan 2026, 00:00",
+    "webhooks": (
+        "failed invoice.paid INV-2026-000001 · Awa Diop · 5,000 XAF Shop 400 1 Jan 2026, 00:00"
+    ),
     "emails": "Awa Diop 5,000 XAF buyer0@example.com 1 Jan 2026, 00:00",
     "requests": "404 TRANSACTION_NOT_FOUND",
     "search": "Awa Diop Customer active 1 Jan 2026, 00:00",
@@ -304,8 +388,10 @@ def inbox(sandbox: Sandbox, name: str) -> str:
     return f"{sandbox.url}/_emulator/inbox/{name}?app={sandbox.key.removeprefix('sk_test_')}"
 
 
-def test_money_states_and_events_are_plotted_with_tables_of_the_same_facts(sandbox: Sandbox) -> None:
-    """An empty world has nothing to plot, and what was received is drawn when its entries are forgotten."""
+def test_money_states_and_events_are_plotted_with_tables_of_the_same_facts(
+    sandbox: Sandbox,
+) -> None:
+    """An empty world plots nothing; received money is drawn even with its entries forgotten."""
     with visiting(sandbox) as visitor:
         page = visitor.open("charts")
         assert "<svg role" not in page.html
@@ -326,18 +412,24 @@ def test_money_states_and_events_are_plotted_with_tables_of_the_same_facts(sandb
     assert f"{curve['amount']:,}" in restored.said("plot-money")
     assert "unpaid" in page.said("plot-states")
     assert "Awa Diop · Basic" in page.said("plot-states")
-    assert page.said("plot-events").count("invoice.paid") == 3, "the row and a line of the table for each"
+    assert page.said("plot-events").count("invoice.paid") == 3, (
+        "the row and a line of the table for each"
+    )
     assert "invoice.paid: 200" in page.said("plot-attempts")
     assert "réussi" in french.said("plot-attempts")
 
 
-def test_all_money_is_drawn_and_a_plot_of_a_part_says_so_on_the_axis_of_all(sandbox: Sandbox) -> None:
+def test_all_money_is_drawn_and_a_plot_of_a_part_says_so_on_the_axis_of_all(
+    sandbox: Sandbox,
+) -> None:
     for _ in range(2):
         sandbox.subscribe(unit_amount=500, currency="XAF", interval="week")
     sandbox.advance("364d")
     totals = sandbox.control.get("/ledger", page_size=1)["totals"]
     merchant = next(each["amount"] for each in totals if each["account"] == "merchant")
-    entries = sandbox.control.get("/ledger", page_size=1, account="merchant")["entries"]["pagination"]["count"]
+    entries = sandbox.control.get("/ledger", page_size=1, account="merchant")["entries"][
+        "pagination"
+    ]["count"]
     events = sandbox.control.get("/events")["pagination"]["count"]
     with visiting(sandbox) as visitor:
         page = visitor.open("charts")
@@ -346,9 +438,14 @@ def test_all_money_is_drawn_and_a_plot_of_a_part_says_so_on_the_axis_of_all(sand
     assert "The last" not in page.said("plot-money")
     rows = findall(r"<tr><td>(\d+ \w+ \d+), [\d:]+</td><td>XAF</td><td[^>]*>([\d,]+)", page.html)
     assert (len(rows), rows[0][0], rows[-1][1]) == (entries, "1 Jan 2026", f"{merchant:,}")
-    plots = [search(rf'data-testid="plot-{name}".*?</svg>', page.html, DOTALL) for name in ("money", "states")]
+    plots = [
+        search(rf'data-testid="plot-{name}".*?</svg>', page.html, DOTALL)
+        for name in ("money", "states")
+    ]
     axes = [
-        findall(r'<text class="tick" x="[^"]*" y="[^"]*" text-anchor="start">([^<]+)</text>', plot[0])
+        findall(
+            r'<text class="tick" x="[^"]*" y="[^"]*" text-anchor="start">([^<]+)</text>', plot[0]
+        )
         for plot in plots
         if plot
     ]
@@ -365,7 +462,9 @@ def test_coverage_says_how_much_was_used_and_what_was_not(sandbox: Sandbox) -> N
         sandbox.settle()
         needs = visitor.open("coverage").said("needs")
     total = found["operations"]["total"]
-    assert page.said("answer").startswith(f"2 of {total} operations of the service were called, and 1 of ")
+    assert page.said("answer").startswith(
+        f"2 of {total} operations of the service were called, and 1 of "
+    )
     assert "createCustomer" in page.said("groups")
     assert all(name in page.said("groups") for name in found["errors"]["missing"])
     assert "needs" not in page.elements
@@ -374,7 +473,7 @@ def test_coverage_says_how_much_was_used_and_what_was_not(sandbox: Sandbox) -> N
 
 
 def test_a_movement_of_the_ledger_is_never_cut_by_a_page(sandbox: Sandbox) -> None:
-    """Each page says the amount of whole movements: no renewal is listed twice, and none as 0 XAF."""
+    """Pages have whole movements' amounts: no renewal is listed twice, and none as 0 XAF."""
     sandbox.subscribe(unit_amount=500, currency="XAF", interval="week")
     sandbox.advance("30w")
     with visiting(sandbox) as visitor:
@@ -392,7 +491,9 @@ def test_a_movement_of_the_ledger_is_named_by_its_payment(sandbox: Sandbox) -> N
         assert "INV-2026-000001 · Awa Diop · 5,000 XAF Invoice" in visitor.open("ledger").text
 
 
-def test_an_inbox_shows_what_it_received_and_its_response_is_set_and_cleared(sandbox: Sandbox) -> None:
+def test_an_inbox_shows_what_it_received_and_its_response_is_set_and_cleared(
+    sandbox: Sandbox,
+) -> None:
     sandbox.endpoint(inbox(sandbox, "shop"))
     sandbox.customer()
     sandbox.settle()
@@ -401,7 +502,11 @@ def test_an_inbox_shows_what_it_received_and_its_response_is_set_and_cleared(san
         page = visitor.open("inbox/shop")
         assert page.said("answer") == "It answers with 200 at once. 2 requests received."
         assert "customer.created 200 signature valid" in page.said("received")
-        page = visitor.do("response", "inbox/shop", **{"_id": "shop", "status:number": "500", "delay_ms:number": "5"})
+        page = visitor.do(
+            "response",
+            "inbox/shop",
+            **{"_id": "shop", "status:number": "500", "delay_ms:number": "5"},
+        )
         assert page.said("notice") == "From now on it answers with 500."
         assert page.said("answer").startswith("It answers with 500 after 5 ms.")
         page = visitor.do("clear_response", "inbox/shop", _id="shop")
@@ -418,7 +523,11 @@ REPORT = Report(
 
 
 def opened(visitor: Visitor, text: str) -> Page:
-    return Page(visitor.http.post("/_emulator/console/reports", params={"app": visitor.app}, data={"report": text}))
+    return Page(
+        visitor.http.post(
+            "/_emulator/console/reports", params={"app": visitor.app}, data={"report": text}
+        )
+    )
 
 
 def test_the_report_of_an_examination_is_opened(sandbox: Sandbox) -> None:
@@ -434,4 +543,7 @@ def test_the_report_of_an_examination_is_opened(sandbox: Sandbox) -> None:
     with visiting(sandbox) as visitor:
         for text in ("", "{", "[]", '{"headline": 1}', "[" * 10_000):
             page = opened(visitor, text)
-            assert (page.status, page.said("report-error")) == (422, "This is not the JSON of a report.")
+            assert (page.status, page.said("report-error")) == (
+                422,
+                "This is not the JSON of a report.",
+            )

@@ -1,4 +1,4 @@
-"""A visitor of the console without a browser: pages are read and forms are sent as HTTP, no script runs."""
+"""The console's visitor without a browser: reads pages and sends forms by HTTP, runs no script."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ class Visitor:
 
     def __init__(self, url: str, app: str, **headers: str) -> None:
         self.app = app
-        self.http = http_client(base_url=url, headers={"Accept": "text/html", **headers}, follow_redirects=True)
+        self.http = http_client(
+            base_url=url, headers={"Accept": "text/html", **headers}, follow_redirects=True
+        )
 
     def open(self, path: str = "", **query: Any) -> Page:
         """Return a page of the console; the overview if none is named."""

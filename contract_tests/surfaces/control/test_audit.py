@@ -1,4 +1,4 @@
-"""What the journal says of a client: each rule of the audit broken and followed, and how much of the service it used."""
+"""The journal on a client: the audit's rules, broken and followed, and the service's used share."""
 
 from __future__ import annotations
 
@@ -27,13 +27,18 @@ from emulator.resources.registry import STATE_MACHINES
 
 UUID = "5f0c6a52-8c3e-4c55-9b8e-0d6f0a4f3b21"
 
-FORCED = {"E": "INTERNAL_ERROR", "D": "DATABASE_ERROR", "L": "RATE_LIMIT_EXCEEDED", "T": "TOO_MANY_REQUESTS"}
+FORCED = {
+    "E": "INTERNAL_ERROR",
+    "D": "DATABASE_ERROR",
+    "L": "RATE_LIMIT_EXCEEDED",
+    "T": "TOO_MANY_REQUESTS",
+}
 
 INVOICE = {"line_items": [{"description": "Basket", "unit_amount": 900}]}
 
 
 class Seconds:
-    """Real time as the journal measures it, which passes when the test says so; a request takes a millisecond."""
+    """Real time in the journal, which passes as the test says; a request takes a millisecond."""
 
     now, each = 1000.0, 0.001
 
@@ -62,7 +67,7 @@ def untried(sandbox: Sandbox) -> set[str]:
 
 
 def found(sandbox: Sandbox, rule: str) -> list[str]:
-    """The requests and objects that show how a rule was broken; a rule that had nothing to judge fails the test."""
+    """Return a broken rule's requests and objects; a rule with nothing to judge fails the test."""
     assert rule not in untried(sandbox), "there was no occasion"
     findings = [each for each in audit(sandbox)["findings"] if each["rule"] == rule]
     return [id for each in findings for id in each["requests"] + each["object_ids"]]
@@ -86,15 +91,21 @@ def test_findings_name_what_shows_them_the_gravest_and_the_newest_first(sandbox:
     assert audit(sandbox) == report, "looking changes nothing"
     assert [each["severity"] for each in report["findings"]] == ["error", "warning", "info"]
     finding = report["findings"][1]
-    assert (finding["rule"], finding["count"], finding["section"]) == ("refund-without-key", 22, "Refunds")
+    assert (finding["rule"], finding["count"], finding["section"]) == (
+        "refund-without-key",
+        22,
+        "Refunds",
+    )
     assert (finding["requests"], finding["object_ids"]) == (refunds[:1:-1], [])
     assert "Idempotency-Key" in finding["advice"]
     grave = [("error", "warning", "info").index(rule.severity) for rule in every_rule()]
     assert grave == sorted(grave)
 
 
-def test_a_careful_client_has_a_clean_audit(sandbox: Sandbox, receiver: Receiver, seconds: Seconds) -> None:
-    """It retries as it should, with one key; it gets events and does not poll; the rules are reported as followed."""
+def test_a_careful_client_has_a_clean_audit(
+    sandbox: Sandbox, receiver: Receiver, seconds: Seconds
+) -> None:
+    """It retries well, with one key, gets events, does not poll; the rules count as followed."""
     sandbox.endpoint(receiver.url)
     sandbox.subscribe()
     sandbox.advance("P1M")
@@ -103,16 +114,25 @@ def test_a_careful_client_has_a_clean_audit(sandbox: Sandbox, receiver: Receiver
         send(sandbox, "POST", "/refunds/", body, **{"Idempotency-Key": UUID, **failing(letter)})
         seconds.now += pause
     sandbox.api.post("/refunds/", body, **{"Idempotency-Key": UUID})
-    session = sandbox.session(success_url="https://shop.example.com/thanks?session={CHECKOUT_SESSION_ID}")
+    session = sandbox.session(
+        success_url="https://shop.example.com/thanks?session={CHECKOUT_SESSION_ID}"
+    )
     sandbox.buy(session)
     sandbox.settle()
-    assert "completion-unconfirmed" in untried(sandbox), "the receiver may have made something of the event"
+    assert "completion-unconfirmed" in untried(sandbox), (
+        "the receiver may have made something of the event"
+    )
     sandbox.api.get(f"/checkout-sessions/{session['id']}/")
     report = audit(sandbox)
     assert report["findings"] == []
     assert {each["rule"] for each in report["kept"]} >= {
         *("ignored-retry-after", "unsafe-retry", "idempotency-key-reused", "retried-too-soon"),
-        *("retried-too-often", "refund-without-key", "completion-unconfirmed", "session-id-escaped"),
+        *(
+            "retried-too-often",
+            "refund-without-key",
+            "completion-unconfirmed",
+            "session-id-escaped",
+        ),
         *("slow-webhook-answer", "webhook-not-acknowledged", "webhook-basic"),
     }
 
@@ -120,26 +140,35 @@ def test_a_careful_client_has_a_clean_audit(sandbox: Sandbox, receiver: Receiver
 def test_a_rejected_request_that_is_sent_again_is_found(sandbox: Sandbox) -> None:
     sandbox.customer(email="awa@example.com")
     for fields in ({}, {"name": "Awa"}):
-        sent = [send(sandbox, "POST", "/customers/", {"email": "awa@example.com", **fields}) for _ in range(3)]
+        sent = [
+            send(sandbox, "POST", "/customers/", {"email": "awa@example.com", **fields})
+            for _ in range(3)
+        ]
         assert found(sandbox, "retried-refusal")[:2] == sent[:0:-1]
 
 
 def test_what_is_no_retry_of_a_rejected_request(sandbox: Sandbox, seconds: Seconds) -> None:
-    """What has changed since may be asked for again; what was rejected unread may have been another request."""
+    """After a change the same may be asked again; an unread rejection may be of another request."""
     subscription = sandbox.subscribe()["id"]
     for action in ("resume", "pause", "pause", "resume", "resume"):
         sandbox.api.request("POST", f"/subscriptions/{subscription}/{action}/")
     for _ in range(3):
         send(sandbox, "GET", "/refunds/refd_nobody/")
         sandbox.advance("1h")
-    for body in ({"name": "Awa"}, {"email": "awa@example.com"}, {"email": "awa@example.com", "name": "Awa"}):
+    for body in (
+        {"name": "Awa"},
+        {"email": "awa@example.com"},
+        {"email": "awa@example.com", "name": "Awa"},
+    ):
         send(sandbox, "POST", "/customers/", body)
     for _ in range(2):
         send(sandbox, "GET", "/customers/cust_nobody/")
         seconds.now += 120
     sandbox.api.post("/security-profiles/", {"name": "Nobody", "allowed_ips": ["203.0.113.7"]})
     for email in ("ada@example.com", "ida@example.com"):
-        sandbox.api.rejected("POST", "/customers/", 403, "PERMISSION_DENIED", json={"email": email, "name": "A"})
+        sandbox.api.rejected(
+            "POST", "/customers/", 403, "PERMISSION_DENIED", json={"email": email, "name": "A"}
+        )
     assert found(sandbox, "retried-refusal") == []
 
 
@@ -147,24 +176,43 @@ def test_what_is_no_retry_of_a_rejected_request(sandbox: Sandbox, seconds: Secon
     ("rule", "script", "count"),
     [
         # A forced 429 asks for a second.
-        *(("ignored-retry-after", f"L {pause} ok", count) for pause, count in ((0, 1), (0.8, 1), (1, 0), (5, 0))),
-        # What is read at once may be the read of another webhook, if it is read once more after the pause.
-        *((rule, f"{code} ok", 1) for rule, code in (("retried-too-soon", "E"), ("ignored-retry-after", "T"))),
-        *((rule, f"{code} ok 1 ok", 0) for rule, code in (("retried-too-soon", "E"), ("ignored-retry-after", "T"))),
+        *(
+            ("ignored-retry-after", f"L {pause} ok", count)
+            for pause, count in ((0, 1), (0.8, 1), (1, 0), (5, 0))
+        ),
+        # What is read at once may be the read of another webhook, if it is read once more after the
+        # pause.
+        *(
+            (rule, f"{code} ok", 1)
+            for rule, code in (("retried-too-soon", "E"), ("ignored-retry-after", "T"))
+        ),
+        *(
+            (rule, f"{code} ok 1 ok", 0)
+            for rule, code in (("retried-too-soon", "E"), ("ignored-retry-after", "T"))
+        ),
         # Some chance in the pauses is good practice; none of them, or always the same, is not.
-        *(("retried-too-soon", script, 0) for script in ("E 1 E 2 E 4 E", "E 0.6 E 1.1 E 2.1 E", "E 1 E")),
-        *(("retried-too-soon", script, count) for script, count in (("E 0.1 " * 3 + "E", 3), ("E 1 " * 3 + "E", 1))),
+        *(
+            ("retried-too-soon", script, 0)
+            for script in ("E 1 E 2 E 4 E", "E 0.6 E 1.1 E 2.1 E", "E 1 E")
+        ),
+        *(
+            ("retried-too-soon", script, count)
+            for script, count in (("E 0.1 " * 3 + "E", 3), ("E 1 " * 3 + "E", 1))
+        ),
         ("retried-too-often", "E 0.1 E 0.1 E 0.1 E", 0),
         ("retried-too-often", "D 1 D 2 D 4 D 8 D 16 D", 2),
         # After a success the same request is no retry.
         *((rule, "E 1 ok 0.1 " * 4, 0) for rule in ("retried-too-soon", "retried-too-often")),
-        # B-100: pauses in the world's time count as pauses; the client gives up after its third retry, twice.
+        # B-100: pauses in the world's time count as pauses; the client gives up after its third
+        # retry, twice.
         ("retried-too-often", "D 1 D 2 D 4 D 1h " * 2, 0),
         # One that was sent before the first was answered knew nothing of its answer.
         ("ignored-retry-after", "L -0.0025 L", 0),
     ],
 )
-def test_when_a_failure_is_tried_again(sandbox: Sandbox, seconds: Seconds, rule: str, script: str, count: int) -> None:
+def test_when_a_failure_is_tried_again(
+    sandbox: Sandbox, seconds: Seconds, rule: str, script: str, count: int
+) -> None:
     for word in script.split():
         if word.isalpha():
             send(sandbox, "GET", "/customers/", **(failing(word) if word in FORCED else {}))
@@ -173,12 +221,20 @@ def test_when_a_failure_is_tried_again(sandbox: Sandbox, seconds: Seconds, rule:
         else:
             seconds.now += float(word)
     assert rule not in untried(sandbox)
-    assert {each["rule"]: each["count"] for each in audit(sandbox)["findings"]}.get(rule, 0) == count
+    assert {each["rule"]: each["count"] for each in audit(sandbox)["findings"]}.get(
+        rule, 0
+    ) == count
 
 
-def test_a_client_that_waits_longer_than_half_a_minute_has_no_time_limit(sandbox: Sandbox, seconds: Seconds) -> None:
+def test_a_client_that_waits_longer_than_half_a_minute_has_no_time_limit(
+    sandbox: Sandbox, seconds: Seconds
+) -> None:
     """One of thirty seconds is a limit; the helpers for tests wait as long as an advance takes."""
-    for passed, agent, count in ((40, "payments-emulator", 0), (30, "shop/1.0", 0), (40, "shop/1.0", 1)):
+    for passed, agent, count in (
+        (40, "payments-emulator", 0),
+        (30, "shop/1.0", 0),
+        (40, "shop/1.0", 1),
+    ):
         seconds.each = passed
         send(sandbox, "GET", "/customers/", **{"User-Agent": agent})
         assert len(found(sandbox, "no-time-limit")) == count
@@ -186,10 +242,12 @@ def test_a_client_that_waits_longer_than_half_a_minute_has_no_time_limit(sandbox
 
 @pytest.mark.parametrize("keys", ["--", "ab", "a-", "aa"])
 def test_a_retry_keeps_its_key(sandbox: Sandbox, seconds: Seconds, keys: str) -> None:
-    """A key for two things is found; an arranged fault, for which no header is sent, counts like any other."""
+    """A key for two things is found; an arranged fault, without a header, counts like others."""
     body = {"customer": sandbox.customer()["id"], **INVOICE}
     first, second = ({"Idempotency-Key": key * 20} if key != "-" else {} for key in keys)
-    sandbox.control.post("/faults", {"match": {"method": "POST"}, "then": {"code": "UPSTREAM_ERROR"}})
+    sandbox.control.post(
+        "/faults", {"match": {"method": "POST"}, "then": {"code": "UPSTREAM_ERROR"}}
+    )
     send(sandbox, "POST", "/invoices/", body, **first)
     again = send(sandbox, "POST", "/invoices/", body, **second)
     seconds.now += 60
@@ -240,7 +298,7 @@ def test_a_list_is_read_whole_and_by_large_pages(sandbox: Sandbox, seconds: Seco
 
 
 def test_a_session_whose_outcome_was_never_checked_is_found(sandbox: Sandbox) -> None:
-    """It was read before it was paid, which proves nothing; one that the emulator made is not the client's."""
+    """Reads before the payment prove nothing; the emulator's own session is not the client's."""
     sandbox.control.post("/trigger", {"event": "checkout.session.completed"})
     url = "https://shop.example.com/thanks?session=%7BCHECKOUT_SESSION_ID%7D"
     path = f"/checkout-sessions/{sandbox.session(success_url=url)['id']}/"
@@ -255,7 +313,7 @@ def test_a_session_whose_outcome_was_never_checked_is_found(sandbox: Sandbox) ->
 
 
 def test_a_secret_out_of_place_is_found(sandbox: Sandbox, receiver: Receiver) -> None:
-    """Neither the token in the address of a PDF, nor the answer that brings an endpoint's secret."""
+    """Not the token in a PDF's address, nor the response that brings an endpoint's secret."""
     sandbox.endpoint(receiver.url)
     sandbox.subscribe()
     sandbox.api.http.get(sandbox.invoices("pdf_url")[0])
@@ -263,7 +321,12 @@ def test_a_secret_out_of_place_is_found(sandbox: Sandbox, receiver: Receiver) ->
     sent = [
         send(sandbox, "GET", f"/customers/?search={sandbox.key}"),
         send(sandbox, "GET", f"/customers/{sandbox.key}/"),
-        send(sandbox, "POST", "/customers/", {"metadata": {"secret": "whsec_4fKq9ZsT1mVbX7cR2yLdH8wN"}}),
+        send(
+            sandbox,
+            "POST",
+            "/customers/",
+            {"metadata": {"secret": "whsec_4fKq9ZsT1mVbX7cR2yLdH8wN"}},
+        ),
     ]
     assert found(sandbox, "secret-exposed") == sent[::-1]
     assert sandbox.key not in str(audit(sandbox))
@@ -273,7 +336,9 @@ def test_a_secret_key_in_a_browser_and_a_route_of_the_sandbox_are_found(sandbox:
     """The emulator's own explorer is a page in a browser too."""
     customer = sandbox.customer()
     send(sandbox, "GET", "/customers/", Origin=sandbox.url)
-    assert found(sandbox, "secret-key-in-browser") == found(sandbox, "beyond-the-specification") == []
+    assert (
+        found(sandbox, "secret-key-in-browser") == found(sandbox, "beyond-the-specification") == []
+    )
     read = send(sandbox, "GET", "/customers/", Origin="https://shop.example.com")
     assert found(sandbox, "secret-key-in-browser") == [read]
     method = send(sandbox, "POST", "/payment-methods/", {"customer": customer["id"], **CARD})
@@ -288,8 +353,9 @@ def delivered(sandbox: Sandbox) -> str:
 
 
 def test_a_receiver_that_rejects_is_found(sandbox: Sandbox, receiver: Receiver) -> None:
-    """Not one that recovers: a 5xx is tried again, and a receiver that is gone is no answer. The cause is named before
-    its consequence: who rejects the event of a payment does not learn of it.
+    """Not one that recovers: a 5xx is retried, and a missing receiver gives no response.
+
+    The cause comes before its consequence: who rejects the event of a payment does not learn of it.
     """
     endpoint = sandbox.endpoint(receiver.url, retry_policy={"max_attempts": 2})
     receiver.statuses += [503]
@@ -306,7 +372,11 @@ def test_a_receiver_that_rejects_is_found(sandbox: Sandbox, receiver: Receiver) 
     assert [each["rule"] for each in audit(sandbox)["findings"]] == [
         *("webhook-not-acknowledged", "completion-unconfirmed")
     ]
-    rejected = [each["id"] for each in sandbox.deliveries(endpoint) if each["attempts"][0]["status_code"] == 400]
+    rejected = [
+        each["id"]
+        for each in sandbox.deliveries(endpoint)
+        if each["attempts"][0]["status_code"] == 400
+    ]
     assert found(sandbox, "webhook-not-acknowledged") == rejected[::-1]
 
 
@@ -334,7 +404,7 @@ def test_a_forged_webhook_must_be_rejected(sandbox: Sandbox, receiver: Receiver)
 
 
 def test_how_an_endpoint_is_registered(sandbox: Sandbox, receiver: Receiver) -> None:
-    """What is meant for a machine on which a receiver is developed is fine there; on the live side loopback is no excuse."""
+    """A development machine's endpoints are fine there; on the live side loopback is no excuse."""
     rules = ("webhook-basic", "webhook-without-tls", "webhook-certificate-unchecked")
     basic, plain, unchecked = rules
     shop = "https://shop.example.com/hook"
@@ -386,17 +456,32 @@ def documented() -> dict[str, set[str]]:
     schemas = SERVICE["components"]["schemas"]
     return {
         "operations": set(OPERATIONS),
-        "statuses": {f"{id} {status}" for id, each in OPERATIONS.items() for status in each.node["responses"]},
-        "fields": {f"{id} {name}" for id, schema in sent.items() if schema for name in fields(SERVICE, schema)},
-        "parameters": {f"{id} {each['name']}" for id in asked for each in asked[id] if each["in"] == "query"},
+        "statuses": {
+            f"{id} {status}" for id, each in OPERATIONS.items() for status in each.node["responses"]
+        },
+        "fields": {
+            f"{id} {name}"
+            for id, schema in sent.items()
+            if schema
+            for name in fields(SERVICE, schema)
+        },
+        "parameters": {
+            f"{id} {each['name']}" for id in asked for each in asked[id] if each["in"] == "query"
+        },
         "states": {f"{kind} {row.target}" for kind, row in rows},
-        "moves": {f"{kind} {row.source or 'new'} → {row.target}" for kind, row in rows if row.source != row.target},
+        "moves": {
+            f"{kind} {row.source or 'new'} → {row.target}"
+            for kind, row in rows
+            if row.source != row.target
+        },
         "events": set(schemas["EventType"]["enum"]) - {"webhook.ping", "webhook.test"},
         "errors": set(schemas["ErrorCode"]["enum"]),
     }
 
 
-def test_what_was_done_is_exercised_and_the_rest_of_the_document_is_missing(sandbox: Sandbox) -> None:
+def test_what_was_done_is_exercised_and_the_rest_of_the_document_is_missing(
+    sandbox: Sandbox,
+) -> None:
     """A world made again begins from its start; some groups can be had alone."""
     sandbox.customer()
     sandbox.control.post("/reset")
@@ -415,7 +500,11 @@ def test_what_was_done_is_exercised_and_the_rest_of_the_document_is_missing(sand
     assert coverage["request_count"] == 8
     for group, done, missing in (
         ("statuses", {"createSubscription 201", "createProduct 422"}, {"createSubscription 422"}),
-        ("fields", {"createSubscription plan", "createCheckoutSession line_items.quantity"}, {"createProduct name"}),
+        (
+            "fields",
+            {"createSubscription plan", "createCheckoutSession line_items.quantity"},
+            {"createProduct name"},
+        ),
         ("parameters", {"listInvoices status", "listInvoices page_size"}, {"listInvoices page"}),
         ("states", {"invoice draft", "invoice open", "invoice paid"}, {"invoice void"}),
         ("moves", {"invoice new → draft", "invoice open → paid"}, {"invoice open → void"}),
@@ -424,7 +513,10 @@ def test_what_was_done_is_exercised_and_the_rest_of_the_document_is_missing(sand
         assert done <= {*coverage[group]["exercised"]}, group
         assert missing <= {*coverage[group]["missing"]}, group
     assert coverage["parameters"]["count"] == 2
-    compare_events(Counter(coverage["events"]["exercised"]), ("customer.created", "subscription.created", *CHARGED))
+    compare_events(
+        Counter(coverage["events"]["exercised"]),
+        ("customer.created", "subscription.created", *CHARGED),
+    )
     for group, names in documented().items():
         own = coverage[group]
         assert sorted(own["exercised"] + own["missing"]) == sorted(names)
@@ -432,31 +524,54 @@ def test_what_was_done_is_exercised_and_the_rest_of_the_document_is_missing(sand
         assert own["share"] == round(own["count"] / own["total"], 4)
     alone = report(sandbox, group="events,operations")
     assert alone.keys() == {"object", "app", "request_count", "events", "operations"}
-    sandbox.control.rejected("GET", "/coverage", 422, "INVALID_FILTER_PARAM", params={"group": "evnts"})
+    sandbox.control.rejected(
+        "GET", "/coverage", 422, "INVALID_FILTER_PARAM", params={"group": "evnts"}
+    )
 
 
 def test_codes_count_that_payments_and_refunds_failed_with(sandbox: Sandbox) -> None:
     """In every shape of error; those of the nested shape as the document lists them (B-10)."""
     sandbox.subscribe(phone=FAILING_PHONE)
     refund = sandbox.api.post("/refunds/", {"transaction": sandbox.deposit()["id"], "amount": 100})
-    sandbox.control.post(f"/refunds/{refund['id']}/answer", {"result": "failed", "code": "UPSTREAM_ERROR"})
+    sandbox.control.post(
+        f"/refunds/{refund['id']}/answer", {"result": "failed", "code": "UPSTREAM_ERROR"}
+    )
     assert exercised(sandbox, "errors") == {"INSUFFICIENT_FUNDS", "UPSTREAM_ERROR"}
-    sandbox.api.request("POST", "/customers/", json={"email": "buyer0@example.com", "name": "Awa Diop"})
+    sandbox.api.request(
+        "POST", "/customers/", json={"email": "buyer0@example.com", "name": "Awa Diop"}
+    )
     sandbox.settings(error_shape="nested")
     sandbox.api.request("GET", "/customers/nobody/")
     assert {"DUPLICATE_EMAIL", "CUSTOMER_NOT_FOUND"} < exercised(sandbox, "errors")
 
 
 def test_no_value_that_was_sent_is_repeated(sandbox: Sandbox) -> None:
-    """Not the masked ones either. A number that is masked in the journal does not hide the fields beside it. Calls of the
-    control API do not count, but what they cause does.
+    """Nor are masked ones. A masked number does not hide the fields beside it.
+
+    Calls of the control API do not count, but their effects do.
     """
-    customer = sandbox.customer(name="Awa Diop", metadata={"secret": "sk_test_hidden", "at": 1700000000000})
+    customer = sandbox.customer(
+        name="Awa Diop", metadata={"secret": "sk_test_hidden", "at": 1700000000000}
+    )
     sandbox.api.post("/payment-methods/", {"customer": customer["id"], **CARD})
     sandbox.control.post("/trigger", {"event": "invoice.paid"})
     coverage = report(sandbox)
-    assert {"createCustomer metadata", "createPaymentMethod number"} <= set(coverage["fields"]["exercised"])
-    assert (coverage["request_count"], "invoice paid" in coverage["states"]["exercised"]) == (3, True)
+    assert {"createCustomer metadata", "createPaymentMethod number"} <= set(
+        coverage["fields"]["exercised"]
+    )
+    assert (coverage["request_count"], "invoice paid" in coverage["states"]["exercised"]) == (
+        3,
+        True,
+    )
     text = json.dumps(coverage)
-    for value in ("4242", "Awa", "sk_test", "secret", "1700000", "****", customer["email"], customer["id"]):
+    for value in (
+        "4242",
+        "Awa",
+        "sk_test",
+        "secret",
+        "1700000",
+        "****",
+        customer["email"],
+        customer["id"],
+    ):
         assert value not in text

@@ -1,4 +1,4 @@
-"""What a tester has happen: time that passes, in the background and foreseen, events, and payments of buyers."""
+"""A tester's events: time that passes, in the background or foreseen, events, buyers' payments."""
 
 from __future__ import annotations
 
@@ -15,7 +15,14 @@ import pytest
 
 from contract_tests.contract.document import specification
 from contract_tests.support.receiver import Receiver, Reply
-from contract_tests.support.sandbox import CHARGED, FAILED, FAILING_PHONE, START, Sandbox, compare_events
+from contract_tests.support.sandbox import (
+    CHARGED,
+    FAILED,
+    FAILING_PHONE,
+    START,
+    Sandbox,
+    compare_events,
+)
 from emulator.control.trigger import TRIGGERS, kinds
 from emulator.core.event_types import EVENTS
 from emulator.document import bundles
@@ -28,7 +35,9 @@ END = "9999-12-31T23:59:59.998Z"
 
 
 def respond_async(sandbox: Sandbox, **body: str) -> httpx.Response:
-    return sandbox.control.request("POST", "/clock/advance", json=body, headers={"Prefer": "respond-async"})
+    return sandbox.control.request(
+        "POST", "/clock/advance", json=body, headers={"Prefer": "respond-async"}
+    )
 
 
 def begin(sandbox: Sandbox, **body: str) -> str:
@@ -59,7 +68,7 @@ def ended(sandbox: Sandbox, id: str) -> Any:
 
 @pytest.fixture
 def busy(sandbox: Sandbox) -> Iterator[Sandbox]:
-    """A world with a daily subscription, for which the way to the end of the calendar is very long."""
+    """A world with a daily subscription, far from the calendar's end: a long way to go."""
     sandbox.subscribe(phone=None, unit_amount=500, interval="day")
     yield sandbox
     sandbox.control.post("/reset")  # whatever came of the test, no advance goes on
@@ -78,16 +87,37 @@ def test_it_is_answered_at_once_and_says_where_to_ask(sandbox: Sandbox) -> None:
     answer = respond_async(sandbox, by="40d")
     begun = answer.json()
     assert answer.headers["preference-applied"] == "respond-async"
-    assert (begun["status"], begun["from"], begun["now"], begun["progress"]) == ("running", START, START, 0)
+    assert (begun["status"], begun["from"], begun["now"], begun["progress"]) == (
+        "running",
+        START,
+        START,
+        0,
+    )
     done = ended(sandbox, begun["id"])
     assert sandbox.control.get(answer.headers["location"].removeprefix("/_emulator")) == done
-    expected = {"id": begun["id"], "status": "completed", "from": START, "to": begun["to"], "now": begun["to"]}
-    expected |= {"progress": 1, "jobs": 1, "events": dict.fromkeys(CHARGED, 1), "failures": [], "error": None}
+    expected = {
+        "id": begun["id"],
+        "status": "completed",
+        "from": START,
+        "to": begun["to"],
+        "now": begun["to"],
+    }
+    expected |= {
+        "progress": 1,
+        "jobs": 1,
+        "events": dict.fromkeys(CHARGED, 1),
+        "failures": [],
+        "error": None,
+    }
     assert done == {**expected, "deliveries": {"succeeded": 0, "failed": 0}}
     assert sandbox.now == done["now"] == "2026-02-10T00:00:00.000Z"
     assert stop(sandbox, begun["id"]) == done
     done = ended(sandbox, begin(sandbox, until_event="invoice.paid"))
-    assert (done["status"], done["now"], done["progress"]) == ("completed", "2026-03-01T00:00:00.000Z", 1)
+    assert (done["status"], done["now"], done["progress"]) == (
+        "completed",
+        "2026-03-01T00:00:00.000Z",
+        1,
+    )
     assert done["to"] == "2027-02-10T00:00:00.000Z"
 
 
@@ -106,10 +136,12 @@ def test_stopped_it_ends_between_two_jobs_and_nothing_is_lost(busy: Sandbox, lon
 
 @pytest.mark.parametrize("back", ["stop", "restore", "rewind"])
 def test_what_ends_it_while_a_delivery_hangs(busy: Sandbox, receiver: Receiver, back: str) -> None:
-    """It waits at the first event it has to deliver, so that there are not too many units of work to be undone."""
+    """It waits at its first event to deliver, so that few units of work have to be undone."""
     busy.endpoint(receiver.url)
     busy.control.post("/snapshots", {"name": "before"})
-    made = busy.api.request("POST", "/products/", json={"name": "Tea", "unit_amount": 500, "currency": "XAF"})
+    made = busy.api.request(
+        "POST", "/products/", json={"name": "Tea", "unit_amount": 500, "currency": "XAF"}
+    )
     receiver.reply = lambda received: Reply(held=True)
     id = begin(busy, to=END)
     until(lambda: ask(busy, id), lambda advance: "invoice.payment_overdue" in advance["events"])
@@ -120,13 +152,19 @@ def test_what_ends_it_while_a_delivery_hangs(busy: Sandbox, receiver: Receiver, 
     else:
         stop(busy, id)
     end = ask(busy, id)
-    assert (end["status"], end["now"] > START, busy.now > START) == ("stopped", True, back == "stop")
+    assert (end["status"], end["now"] > START, busy.now > START) == (
+        "stopped",
+        True,
+        back == "stop",
+    )
     receiver.release()
     assert busy.advance("1d")["jobs"] >= 1
 
 
-def test_so_many_are_remembered_and_no_more_can_be_under_way(sandbox: Sandbox, receiver: Receiver) -> None:
-    """The oldest that has ended makes room. The first waits for a delivery, and all others for the first."""
+def test_so_many_are_remembered_and_no_more_can_be_under_way(
+    sandbox: Sandbox, receiver: Receiver
+) -> None:
+    """The oldest ended one makes room. The first waits for a delivery, all others for the first."""
     sandbox.endpoint(receiver.url)
     receiver.reply = lambda received: Reply(held=True)
     sandbox.customer()
@@ -168,19 +206,31 @@ def test_pages_and_kinds_of_the_future(sandbox: Sandbox) -> None:
     assert schedule(sandbox, kind="subscription.retry") == []
     page = sandbox.control.get("/schedule", until="30d", page=9, page_size=7)
     assert (page["data"], page["pagination"]["count"]) == ([], 30)
-    error = sandbox.control.rejected("GET", "/schedule", 422, "INVALID_FILTER_PARAM", params={"until": "yesterday"})
-    assert "must be an instant such as 2026-03-01T00:00:00Z or a duration such as 31d" in error["message"]
+    error = sandbox.control.rejected(
+        "GET", "/schedule", 422, "INVALID_FILTER_PARAM", params={"until": "yesterday"}
+    )
+    assert (
+        "must be an instant such as 2026-03-01T00:00:00Z or a duration such as 31d"
+        in error["message"]
+    )
 
 
-def test_the_future_is_what_comes_true_and_the_world_notices_nothing(sandbox: Sandbox, receiver: Receiver) -> None:
-    """until: each job that would run and the events it would send, in order; then the same happens. No clock moved, no
-    event, no delivery, no id used up: the same request gives the same answer.
+def test_the_future_is_what_comes_true_and_the_world_notices_nothing(
+    sandbox: Sandbox, receiver: Receiver
+) -> None:
+    """until: each job that would run and its events, in order; then the same happens.
+
+    No clock moved, no event, no delivery, no id used up: the same request has the same response.
     """
     sandbox.endpoint(receiver.url)
     sandbox.subscribe()
     sandbox.subscribe(FAILING_PHONE)
     sandbox.settle()
-    before, clock, emails = len(sandbox.events()), sandbox.control.get("/clock"), sandbox.control.get("/emails")
+    before, clock, emails = (
+        len(sandbox.events()),
+        sandbox.control.get("/clock"),
+        sandbox.control.get("/emails"),
+    )
     foreseen = schedule(sandbox, until="P1Y", page_size=100)
     for until in ("365d", "2027-01-01T00:00:00Z", "2027-01-01T01:00:00+01:00"):
         assert schedule(sandbox, until=until, page_size=100) == foreseen
@@ -209,7 +259,11 @@ WITH: dict[str, tuple[str, ...]] = {
     "subscription.created": ("customer.created", "subscription.created", *CHARGED),
     "subscription.canceled": ("customer.created", "subscription.created", "subscription.canceled"),
     "subscription.payment_failed": ("customer.created", "subscription.created", *FAILED),
-    "subscription.trial_will_end": ("customer.created", "subscription.created", "subscription.trial_will_end"),
+    "subscription.trial_will_end": (
+        "customer.created",
+        "subscription.created",
+        "subscription.trial_will_end",
+    ),
     "customer.created": ("customer.created",),
     "customer.deleted": ("customer.created", "customer.deleted"),
 }
@@ -220,17 +274,21 @@ def trigger(sandbox: Sandbox, event: str, **overrides: Any) -> Any:
     return sandbox.control.post("/trigger", {"event": event, "overrides": overrides})
 
 
-def test_there_is_a_recipe_for_every_event_and_the_document_names_the_objects_that_can_be_used() -> None:
+def test_there_is_a_recipe_for_every_event_and_the_document_names_the_objects_it_takes() -> None:
     assert TRIGGERS.keys() == EVENTS.keys()
     assert WITH.keys() == specification.EVENT_TYPES
-    overrides = bundles.load("control")["components"]["schemas"]["TriggerInput"]["properties"]["overrides"]
+    overrides = bundles.load("control")["components"]["schemas"]["TriggerInput"]["properties"][
+        "overrides"
+    ]
     assert re.findall("`([a-z_]+)`", overrides["description"].partition(". ")[0]) == list(kinds())
 
 
 @pytest.mark.parametrize("type", EVENTS)
 def test_an_event_comes_of_nothing(sandbox: Sandbox, receiver: Receiver, type: str) -> None:
-    """With everything that comes with it, a delivery included; the clock stays where it is. It can be had again however
-    the App is set: an unanswered phone, an operator that takes its time, refunds under review, another currency.
+    """With all its companions, a delivery included; the clock stays where it is.
+
+    It is repeatable under any settings of the App: an unanswered phone, an operator that takes its
+    time, refunds under review, another currency.
     """
     endpoint = sandbox.endpoint(receiver.url, type)
     now = sandbox.now
@@ -241,7 +299,12 @@ def test_an_event_comes_of_nothing(sandbox: Sandbox, receiver: Receiver, type: s
     assert [each["event"] for each in sandbox.deliveries(endpoint)] == [event["id"]]
     assert [each["id"] for each in receiver.events] == [event["id"]]
     assert (sandbox.now, sandbox.control.get("/outcomes")["data"]) == (now, [])
-    slow = {"mobile_money": "handset", "refund_review": True, "main_currency": "EUR", "tax_rate": 18}
+    slow = {
+        "mobile_money": "handset",
+        "refund_review": True,
+        "main_currency": "EUR",
+        "tax_rate": 18,
+    }
     for settings in (slow, {"mobile_money": "auto", "operator_delay": 60}):
         sandbox.settings(**settings)
         assert trigger(sandbox, type)["type"] == type
@@ -250,23 +313,35 @@ def test_an_event_comes_of_nothing(sandbox: Sandbox, receiver: Receiver, type: s
 def test_what_is_named_is_used(sandbox: Sandbox) -> None:
     """The customer of a method that is named is the customer of what is made with it."""
     customer = sandbox.customer(phone="+24177000000")
-    assert trigger(sandbox, "customer.deleted", customer=customer["id"])["data"]["object"] == customer
+    assert (
+        trigger(sandbox, "customer.deleted", customer=customer["id"])["data"]["object"] == customer
+    )
     intent = sandbox.intent(sandbox.method())["id"]
     with sandbox.expect("payment_intent.succeeded", "transaction.succeeded"):
         paid = trigger(sandbox, "payment_intent.succeeded", payment_intent=intent)["data"]["object"]
     assert paid["id"] == intent
     deposit = paid["transaction"]
     with sandbox.expect("refund.failed"):
-        refund = trigger(sandbox, "refund.failed", transaction=deposit, amount=100, code="UPSTREAM_ERROR")
+        refund = trigger(
+            sandbox, "refund.failed", transaction=deposit, amount=100, code="UPSTREAM_ERROR"
+        )
     shown = refund["data"]["object"]
-    assert (shown["transaction"], shown["amount"], shown["failure_reason"]) == (deposit, 100, "UPSTREAM_ERROR")
+    assert (shown["transaction"], shown["amount"], shown["failure_reason"]) == (
+        deposit,
+        100,
+        "UPSTREAM_ERROR",
+    )
     method, plan = sandbox.method(), sandbox.plan(amount=700)["id"]
     with sandbox.expect("subscription.created", *CHARGED):
-        shown = trigger(sandbox, "subscription.created", payment_method=method["id"], plan=plan)["data"]["object"]
+        shown = trigger(sandbox, "subscription.created", payment_method=method["id"], plan=plan)[
+            "data"
+        ]["object"]
     assert (shown["customer"], shown["unit_amount"]) == (method["customer"], 700)
     living = sandbox.subscribe()["id"]
     with sandbox.expect(*FAILED):
-        shown = trigger(sandbox, "subscription.payment_failed", subscription=living)["data"]["object"]
+        shown = trigger(sandbox, "subscription.payment_failed", subscription=living)["data"][
+            "object"
+        ]
     assert (shown["id"], shown["status"]) == (living, "past_due")
     sandbox.settings(mobile_money="handset")
     for type in ("payment_intent.failed", "payment_intent.succeeded"):
@@ -275,7 +350,7 @@ def test_what_is_named_is_used(sandbox: Sandbox) -> None:
 
 
 def test_fields_go_to_what_is_made(sandbox: Sandbox) -> None:
-    """By kind, or to the first that has them, beginning with what the event is about; null leaves a field out."""
+    """By kind, or to the first with such fields, the event's object before all; null omits one."""
     name = {"name": "Jean-Claude Ondo", "metadata": {"vip": True}}
     failed = {"amount": 700, "customer": name, "phone": "+24177999999", "code": "UPSTREAM_ERROR"}
     intent = trigger(sandbox, "payment_intent.failed", **failed)["data"]["object"]
@@ -284,8 +359,13 @@ def test_fields_go_to_what_is_made(sandbox: Sandbox) -> None:
     assert (customer["lastname"], customer["metadata"]) == ("Ondo", {"vip": True})
     method = sandbox.api.get(f"/payment-methods/{intent['payment_method']}/")
     assert method["details"]["phone"] == "+24177999999"
-    assert trigger(sandbox, "customer.created", name="$plan $number")["data"]["object"]["lastname"] == "$number"
-    shown = trigger(sandbox, "subscription.created", plan=None, unit_amount=900, interval="week")["data"]["object"]
+    assert (
+        trigger(sandbox, "customer.created", name="$plan $number")["data"]["object"]["lastname"]
+        == "$number"
+    )
+    shown = trigger(sandbox, "subscription.created", plan=None, unit_amount=900, interval="week")[
+        "data"
+    ]["object"]
     assert (shown["plan"], shown["unit_amount"]) == (None, 900)
     overdue = trigger(sandbox, "invoice.payment_overdue")["data"]["object"]
     assert (overdue["status"], overdue["due_date"]) == ("open", "2025-12-31")
@@ -294,8 +374,10 @@ def test_fields_go_to_what_is_made(sandbox: Sandbox) -> None:
 
 
 def test_what_does_not_go_with_it_is_rejected(sandbox: Sandbox) -> None:
-    """Nothing is left of what was made on the way; who names an override that is none learns which there are."""
-    blacklisted = sandbox.control.patch(f"/objects/{sandbox.customer()['id']}", {"is_blacklisted": True})["id"]
+    """No trace of made objects is left; the error for an unknown override names the known ones."""
+    blacklisted = sandbox.control.patch(
+        f"/objects/{sandbox.customer()['id']}", {"is_blacklisted": True}
+    )["id"]
     canceled = sandbox.api.post(f"/payment-intents/{sandbox.intent()['id']}/cancel/")["id"]
     trialing, ended = (sandbox.subscribe(trial_period_days=30) for _ in range(2))
     sandbox.act(ended, "cancel")
@@ -310,14 +392,21 @@ def test_what_does_not_go_with_it_is_rejected(sandbox: Sandbox) -> None:
         ("customer.deleted", {"customer": 7}, "overrides.customer", ""),
         ("payment_intent.failed", {"code": "BAD_LUCK"}, "overrides.code", ""),
         ("payment_intent.succeeded", {"amount": 1}, "overrides.amount", "at least 100"),
-        ("payment_intent.succeeded", {"customer": blacklisted}, "overrides", "CUSTOMER_BLACKLISTED"),
+        (
+            "payment_intent.succeeded",
+            {"customer": blacklisted},
+            "overrides",
+            "CUSTOMER_BLACKLISTED",
+        ),
         ("refund.succeeded", {"payment_intent": canceled}, "overrides.payment_intent", "payment"),
         ("invoice.paid", {"tax_rate": 1}, "overrides.tax_rate", "here; there are: "),
         ("subscription.payment_failed", {"subscription": trialing["id"]}, "overrides", nothing),
         ("subscription.trial_will_end", {"subscription": ended["id"]}, "overrides", nothing),
     ):
         with sandbox.expect():
-            rejected = sandbox.control.request("POST", "/trigger", json={"event": type, "overrides": overrides})
+            rejected = sandbox.control.request(
+                "POST", "/trigger", json={"event": type, "overrides": overrides}
+            )
         assert (rejected.status_code, rejected.json()["param"]) == (422, param), overrides
         assert says in rejected.json()["message"]
         assert sandbox.control.get("/counts") == before
@@ -331,9 +420,11 @@ def paid(sandbox: Sandbox, path: str) -> Any:
 
 
 def test_without_a_method_one_is_taken_that_works(sandbox: Sandbox) -> None:
-    """The default method of the customer goes first unless it is not allowed; a stored card behaves as it did."""
+    """The customer's default method comes first unless forbidden; a stored card acts as it did."""
     for type in ("mobile_money", "bank_card", "paypal"):
-        intent = paid(sandbox, f"/checkout-sessions/{sandbox.session(payment_method_types=[type])['id']}")
+        intent = paid(
+            sandbox, f"/checkout-sessions/{sandbox.session(payment_method_types=[type])['id']}"
+        )
         assert (intent["status"], intent["payment_method_types"]) == ("succeeded", [type])
     poor, card = sandbox.customer(phone=FAILING_PHONE), sandbox.customer()
     sandbox.method(card, number="4000 0000 0000 9995", is_default=True)
@@ -378,15 +469,23 @@ def answer(sandbox: Sandbox, body: Any, phone: str = PHONE) -> Any:
 def test_a_prompt_says_what_is_asked(handset: Sandbox) -> None:
     intent = asked(handset, description="Raphia basket")
     (prompt,) = prompts(handset)
-    shown = {"object": "prompt", "payment_intent": intent["id"], "merchant": handset.key.removeprefix("sk_test_")}
+    shown = {
+        "object": "prompt",
+        "payment_intent": intent["id"],
+        "merchant": handset.key.removeprefix("sk_test_"),
+    }
     shown |= {"amount": 5000, "currency": "XAF", "description": "Raphia basket"}
-    assert prompt == {**shown, "created_at": handset.now, "expires_at": intent["next_action"]["expires_at"]}
+    assert prompt == {
+        **shown,
+        "created_at": handset.now,
+        "expires_at": intent["next_action"]["expires_at"],
+    }
     assert prompts(handset, PHONE.removeprefix("+")) == [prompt]
     assert prompts(handset, "+24177000000") == []
 
 
 def test_what_the_buyer_says_counts_at_once(handset: Sandbox) -> None:
-    """Once it is approved the operator goes by the number (B-54); no PIN is stored. A prompt that is ignored waits on."""
+    """After approval the number decides (B-54); no PIN is stored. An ignored prompt waits on."""
     for phone, code, given in (
         (PHONE, None, {"answer": "approve", "pin": "9173"}),
         (PHONE, "MOBILE_MONEY_REJECTED", {"answer": "reject"}),
@@ -397,7 +496,10 @@ def test_what_the_buyer_says_counts_at_once(handset: Sandbox) -> None:
         assert answer(handset, {"answer": "ignore"}, phone) == intent
         assert [prompt["payment_intent"] for prompt in prompts(handset, phone)] == [intent["id"]]
         response = answer(handset, given, phone)
-        assert (response["id"], response["status"]) == (intent["id"], "canceled" if code else "succeeded")
+        assert (response["id"], response["status"]) == (
+            intent["id"],
+            "canceled" if code else "succeeded",
+        )
         assert (response["last_error"] or {}).get("code") == code
         assert response == handset.api.get(f"/payment-intents/{intent['id']}/")
         assert prompts(handset, phone) == []
@@ -418,7 +520,9 @@ def test_of_several_prompts_the_newest_or_the_one_that_is_named(handset: Sandbox
     assert answer(handset, named)["id"] == first
     error = handset.control.rejected("POST", path, 422, "INVALID_STATUS_TRANSITION", json=named)
     assert error["message"] == f"No such prompt waits on {PHONE}."
-    handset.control.rejected("POST", path, 404, "PAYMENT_INTENT_NOT_FOUND", json={**named, "payment_intent": "pi_1"})
+    handset.control.rejected(
+        "POST", path, 404, "PAYMENT_INTENT_NOT_FOUND", json={**named, "payment_intent": "pi_1"}
+    )
     for number in ("7", "abc", "+0241", "+2417712345678901234"):
         handset.control.rejected("GET", f"/phones/{number}", 404, "NOT_FOUND")
         handset.control.rejected("POST", f"/phones/{number}/answer", 404, "NOT_FOUND", json=approve)

@@ -1,4 +1,4 @@
-"""The outbox: what customers are mailed, when, in which words, and how it is read (B-41, B-44, B-45, B-98)."""
+"""The outbox: customers' mail, its time, words and reading (B-41, B-44, B-45, B-98)."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def finalize(sandbox: Sandbox, draft: Any) -> Any:
 
 
 def test_an_invoice_is_emailed_at_finalization_if_so_asked(sandbox: Sandbox) -> None:
-    """Invoice states: with ``auto_send: true`` the email is sent at finalization, with the PDF as it is then."""
+    """Invoice states: ``auto_send: true`` sends it at finalization, with the PDF as of then."""
     for body in ({}, {"auto_send": False}):
         sandbox.api.post(f"/invoices/{sandbox.draft()['id']}/finalize/", body)
     assert outbox(sandbox) == []
@@ -69,19 +69,27 @@ def test_an_invoice_is_emailed_at_finalization_if_so_asked(sandbox: Sandbox) -> 
         finalize(sandbox, invoice)
     sandbox.api.post(f"/invoices/{invoice['id']}/void/")
     email = only_email(sandbox, "invoice")
-    shown = {"invoice": invoice["id"], "customer": invoice["customer"], "to": invoice["customer_email"]}
+    shown = {
+        "invoice": invoice["id"],
+        "customer": invoice["customer"],
+        "to": invoice["customer_email"],
+    }
     assert email.items() >= {**shown, "created_at": sandbox.now}.items()
     assert email["subject"].startswith(f"Invoice {invoice['invoice_number']} from ")
     file = {"filename": f"{invoice['invoice_number']}.pdf", "content_type": "application/pdf"}
     assert email["attachments"] == [file]
     [attached] = message(sandbox, email).iter_attachments()
-    assert {"filename": attached.get_filename(), "content_type": attached.get_content_type()} == file
+    assert {
+        "filename": attached.get_filename(),
+        "content_type": attached.get_content_type(),
+    } == file
     assert {invoice["invoice_number"], "OPEN"} <= {*pdfs.text(attached.get_content()).split()}
 
 
 def test_what_becomes_of_a_renewal_is_mailed(sandbox: Sandbox) -> None:
-    """B-44: a receipt, and no invoice, where it is charged; B-41: the invoice, by ``send_invoice`` and without a usable
-    method. B-67: with plan and product.
+    """B-44: a receipt, and no invoice, for a charge; B-67: with plan and product.
+
+    B-41: the invoice, by ``send_invoice`` and without a usable method.
     """
     terms = {"plan": sandbox.plan(name="Gold")["id"]}
     terms["product"] = sandbox.product(name="Rice", images=[PICTURE])["id"]
@@ -95,8 +103,17 @@ def test_what_becomes_of_a_renewal_is_mailed(sandbox: Sandbox) -> None:
     assert invoices == {id for id, status in sandbox.invoices("id", "status") if status != "paid"}
     receipt = sandbox.api.get("/receipts/")["data"][0]
     email = next(email for email in emails.values() if email["receipt"] == receipt["id"])
-    assert (email["transaction"], receipt["number"] in email["subject"]) == (receipt["transaction"], True)
-    for part in ("5,000 XAF", receipt["number"], receipt["url"], "Mobile money", "Invoice: INV-2026-"):
+    assert (email["transaction"], receipt["number"] in email["subject"]) == (
+        receipt["transaction"],
+        True,
+    )
+    for part in (
+        "5,000 XAF",
+        receipt["number"],
+        receipt["url"],
+        "Mobile money",
+        "Invoice: INV-2026-",
+    ):
         assert part in text(sandbox, email)
     for email in emails.values():
         assert "Gold" in text(sandbox, email)
@@ -105,21 +122,29 @@ def test_what_becomes_of_a_renewal_is_mailed(sandbox: Sandbox) -> None:
 
 
 def test_each_failed_attempt_is_reported_with_the_day_of_the_next(sandbox: Sandbox) -> None:
-    """B-45: retries 1, 3, 5 and 7 days after the first failure. What was written stays, whatever becomes of customer and
-    subscription (B-93).
+    """B-45: retries 1, 3, 5 and 7 days after the first failure.
+
+    The text stays, even if customer and subscription change (B-93).
     """
     subscription = sandbox.subscribe(FAILING_PHONE, product=sandbox.product(name="Rice")["id"])
     path = f"/emails/{only_email(sandbox, 'renewal_failed')['id']}/raw"
     before = sandbox.control.request("GET", path).content
     sandbox.advance("10d")
     emails = outbox(sandbox)
-    assert [(email["kind"], email["subscription"]) for email in emails] == [("renewal_failed", subscription["id"])] * 5
+    assert [(email["kind"], email["subscription"]) for email in emails] == [
+        ("renewal_failed", subscription["id"])
+    ] * 5
     (page,) = sandbox.invoices("payment_url")
     for email, day in zip(emails, ("2", "4", "6", "8"), strict=False):
         assert f"We will try again on January {day}, 2026." in text(sandbox, email)
         assert page in text(sandbox, email)
     keep = "To keep your subscription, pay the invoice on its page."
-    for part in ("We could not collect 5,000 XAF", "This was the last attempt.", "Rice · Basic", keep):
+    for part in (
+        "We could not collect 5,000 XAF",
+        "This was the last attempt.",
+        "Rice · Basic",
+        keep,
+    ):
         assert part in text(sandbox, emails[-1])
     customer = f"/customers/{subscription['customer']}/"
     sandbox.api.patch(customer, {"name": "Someone Else", "metadata": {"language": "fr"}})
@@ -127,9 +152,12 @@ def test_each_failed_attempt_is_reported_with_the_day_of_the_next(sandbox: Sandb
     assert sandbox.control.request("GET", path).content == before
 
 
-def test_the_end_of_a_trial_is_announced_and_a_cancellation_reported_when_it_happens(sandbox: Sandbox) -> None:
-    """B-43: three days before, with the tax of the first payment. B-47: not when it is scheduled. B-32: the deletion of a
-    customer is reported too, and the email stays readable.
+def test_the_end_of_a_trial_is_announced_and_a_cancellation_reported_when_it_happens(
+    sandbox: Sandbox,
+) -> None:
+    """B-43: three days before, with the first payment's tax. B-47: not when it is scheduled.
+
+    B-32: the deletion of a customer is reported too, and the email stays readable.
     """
     sandbox.settings(tax_rate=18)
     trial = {"plan": sandbox.plan(name="Premium", interval_count=3)["id"], "trial_period_days": 14}
@@ -140,7 +168,11 @@ def test_the_end_of_a_trial_is_announced_and_a_cancellation_reported_when_it_hap
     assert f'src="{PICTURE}"' in html(sandbox, email)
     assert email["created_at"] == "2026-01-12T00:00:00.000Z"
     assert email["subject"].endswith("ends on January 15, 2026")
-    for expected in ("Premium", "5,000 XAF / 3 months", "Your first payment of 5,900 XAF is due on that day."):
+    for expected in (
+        "Premium",
+        "5,000 XAF / 3 months",
+        "Your first payment of 5,900 XAF is due on that day.",
+    ):
         assert expected in text(sandbox, email)
     sandbox.act(subscription, "cancel", cancel_at_period_end=True)
     assert kinds(sandbox) == ["trial_ending"]
@@ -156,8 +188,10 @@ def test_the_end_of_a_trial_is_announced_and_a_cancellation_reported_when_it_hap
 
 
 def test_receipts_and_refunds_are_mailed_once_the_money_has_moved(sandbox: Sandbox) -> None:
-    """B-57: mobile money is back after 24 hours; a refund that fails is not reported. B-53: the buyer gets both also as
-    no customer any more, by the email that the payment was made with.
+    """B-57: mobile money is back after 24 hours; a refund that fails is not reported.
+
+    B-53: the buyer gets both also as no customer any more, by the email that the payment was made
+    with.
     """
     sandbox.deposit(sandbox.method(type="mobile_money", phone="+24177000008"))
     customer = sandbox.customer()
@@ -169,7 +203,9 @@ def test_receipts_and_refunds_are_mailed_once_the_money_has_moved(sandbox: Sandb
     assert (email["kind"], email["customer"], email["to"]) == ("receipt", None, customer["email"])
     for part in ("Hello, Thank you.", "Paid with: Bank transfer"):
         assert part in text(sandbox, email)
-    for amount, transaction in zip((2000, 5000), sandbox.api.get("/transactions/")["data"], strict=True):
+    for amount, transaction in zip(
+        (2000, 5000), sandbox.api.get("/transactions/")["data"], strict=True
+    ):
         sandbox.api.post("/refunds/", {"transaction": transaction["id"], "amount": amount})
     sandbox.advance("10d")
     email = only_email(sandbox, "refund")
@@ -185,15 +221,30 @@ def test_receipts_and_refunds_are_mailed_once_the_money_has_moved(sandbox: Sandb
 
 def test_an_email_says_what_is_to_be_paid_and_how_to_reach_the_merchant(sandbox: Sandbox) -> None:
     """B-67: the lines, the tax, the page, and the address and contact of the App's settings."""
-    merchant = {"address": ["BP 7", "Libreville"], "email": "shop@example.com", "phone": "+24101000000"}
+    merchant = {
+        "address": ["BP 7", "Libreville"],
+        "email": "shop@example.com",
+        "phone": "+24101000000",
+    }
     sandbox.settings(tax_rate=18, merchant={"tax_number": None, "logo": None, **merchant})
-    lines = [{"description": "Basket", "unit_amount": 1500, "quantity": 2}, {"description": "Mat", "unit_amount": 900}]
+    lines = [
+        {"description": "Basket", "unit_amount": 1500, "quantity": 2},
+        {"description": "Mat", "unit_amount": 900},
+    ]
     bill = finalize(sandbox, sandbox.draft(line_items=lines, description="For January"))
     sandbox.subscribe(trial_period_days=2)
     sandbox.advance("1d")
     for shown in (text, html):
         invoice = shown(sandbox, only_email(sandbox, "invoice"))
-        for part in ("Basket", "3,000 XAF", "Mat", "900 XAF", "Tax (18%)", "702 XAF", "For January"):
+        for part in (
+            "Basket",
+            "3,000 XAF",
+            "Mat",
+            "900 XAF",
+            "Tax (18%)",
+            "702 XAF",
+            "For January",
+        ):
             assert part in invoice
         assert "4,602 XAF due January 31, 2026" in invoice
         assert bill["payment_url"] in invoice
@@ -211,7 +262,10 @@ FRENCH = {
     "invoice": ("Facture INV-2026-", "à payer au plus tard le 31 janvier 2026"),
     "receipt": ("Reçu RCPT-2026-", "Nous avons reçu votre paiement de 5 000 XAF"),
     "renewal_failed": ("Votre paiement à", "Nous réessaierons le 2 janvier 2026."),
-    "trial_ending": ("Votre essai chez", "Votre premier paiement de 5 000 XAF aura lieu ce jour-là."),
+    "trial_ending": (
+        "Votre essai chez",
+        "Votre premier paiement de 5 000 XAF aura lieu ce jour-là.",
+    ),
     "subscription_canceled": ("Votre abonnement chez", "Plus rien ne vous sera prélevé."),
     "refund": ("Remboursement de 5 000 XAF", "Nous avons remboursé votre moyen de paiement"),
 }
@@ -226,7 +280,9 @@ def test_every_kind_speaks_french(sandbox: Sandbox) -> None:
     ):
         customer = sandbox.customer(metadata={"language": "fr"}, **fields)["id"]
         trial = sandbox.api.post("/subscriptions/", {"customer": customer, **plan, **terms})
-    sandbox.api.post("/refunds/", {"transaction": sandbox.api.get("/transactions/")["data"][0]["id"]})
+    sandbox.api.post(
+        "/refunds/", {"transaction": sandbox.api.get("/transactions/")["data"][0]["id"]}
+    )
     sandbox.act(trial, "cancel")
     sandbox.advance("1d")
     emails = {email["kind"]: email for email in outbox(sandbox)[::-1]}  # the first of each kind
@@ -239,16 +295,24 @@ def test_every_kind_speaks_french(sandbox: Sandbox) -> None:
             assert words in shown
             assert "Bonjour Awa Diop," in shown
         parts = [part.get_content_type() for part in read.walk() if not part.is_multipart()]
-        assert parts == ["text/plain", "text/html", *["application/pdf"] * len(email["attachments"])]
+        assert parts == [
+            "text/plain",
+            "text/html",
+            *["application/pdf"] * len(email["attachments"]),
+        ]
         assert plain(unescape(text(sandbox, email, "html"))) == html(sandbox, email)
-    english = sandbox.control.http.get(f"/emails/{emails['receipt']['id']}/html", params={"language": "en"}).text
+    english = sandbox.control.http.get(
+        f"/emails/{emails['receipt']['id']}/html", params={"language": "en"}
+    ).text
     assert "Hello Awa Diop," in english, "any email can be read in each language"
 
 
 def test_other_peoples_words_are_no_markup(sandbox: Sandbox) -> None:
     words = "<script>alert('x')</script> & \"co\""
     customer = sandbox.customer(name=words, phone=FAILING_PHONE, email="a'b%c@example.com")["id"]
-    sandbox.api.post("/subscriptions/", {"customer": customer, "plan": sandbox.plan(name=words)["id"]})
+    sandbox.api.post(
+        "/subscriptions/", {"customer": customer, "plan": sandbox.plan(name=words)["id"]}
+    )
     email = only_email(sandbox, "renewal_failed")
     response = sandbox.control.request("GET", f"/emails/{email['id']}/html")
     assert "<script" not in response.text

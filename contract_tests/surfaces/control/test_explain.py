@@ -1,4 +1,4 @@
-"""Why an object is as it is, in a chain of causes and a sentence; and where the money is, and what posted it."""
+"""An object's reasons, in a chain of causes and a sentence; where money is, and its postings."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ def explain(sandbox: Sandbox, id: str) -> Any:
     for step in answer["chain"]:
         assert step["caused_by"] in seen, step
         seen.add(step["id"])
-    assert [step["at"] for step in answer["chain"]] == sorted(step["at"] for step in answer["chain"])
+    assert [step["at"] for step in answer["chain"]] == sorted(
+        step["at"] for step in answer["chain"]
+    )
     return answer
 
 
@@ -38,7 +40,11 @@ def steps(answer: Any, *kinds: str) -> list[str]:
 
 
 def step(answer: Any, kind: str, begins: str = "") -> Any:
-    return next(step for step in answer["chain"] if step["kind"] == kind and step["summary"].startswith(begins))
+    return next(
+        step
+        for step in answer["chain"]
+        if step["kind"] == kind and step["summary"].startswith(begins)
+    )
 
 
 def request_of(sandbox: Sandbox, operation: str) -> str:
@@ -46,19 +52,29 @@ def request_of(sandbox: Sandbox, operation: str) -> str:
     return str(entry["id"])
 
 
-def test_a_renewal_is_led_back_to_the_request_that_made_the_subscription(sandbox: Sandbox, receiver: Receiver) -> None:
+def test_a_renewal_is_led_back_to_the_request_that_made_the_subscription(
+    sandbox: Sandbox, receiver: Receiver
+) -> None:
     """Request, job, move, event, delivery, email: the whole of it, in its order."""
     sandbox.endpoint(receiver.url, "invoice.paid")
     subscription = sandbox.subscribe()["id"]
     sandbox.advance("P3M")
     invoice = sandbox.invoices("id")[-1]
     answer = explain(sandbox, invoice)
-    assert (answer["id"], answer["kind"], answer["status"], answer["complete"]) == (invoice, "invoice", "paid", True)
+    assert (answer["id"], answer["kind"], answer["status"], answer["complete"]) == (
+        invoice,
+        "invoice",
+        "paid",
+        True,
+    )
     transaction = sandbox.api.get("/transactions/")["data"][0]["id"]
     assert [(each["kind"], each["summary"].partition(" (")[0]) for each in answer["chain"]] == [
         ("request", "POST /v1/subscriptions/ planned job subscription.charge"),
         ("job", f"job subscription.charge of {subscription} ran"),
-        ("job", f"job subscription.renew of {subscription} ran 2 times, each planned by the one before"),
+        (
+            "job",
+            f"job subscription.renew of {subscription} ran 2 times, each planned by the one before",
+        ),
         ("job", f"job subscription.renew of {subscription} ran and created it"),
         ("transition", "created as draft by `create`"),
         ("transition", "draft -> open by `finalize`"),
@@ -68,14 +84,23 @@ def test_a_renewal_is_led_back_to_the_request_that_made_the_subscription(sandbox
         ("event", "invoice.paid emitted"),
         ("delivery", f"invoice.paid delivered to {receiver.url} with 200"),
     ]
-    made, charge, before, job, draft, opened, paid_by, email, paid, event, delivery = answer["chain"]
+    made, charge, before, job, draft, opened, paid_by, email, paid, event, delivery = answer[
+        "chain"
+    ]
     assert made["id"] == request_of(sandbox, "createSubscription")
-    assert [each["caused_by"] for each in (made, charge, before, job)] == [None, made["id"], charge["id"], before["id"]]
+    assert [each["caused_by"] for each in (made, charge, before, job)] == [
+        None,
+        made["id"],
+        charge["id"],
+        before["id"],
+    ]
     assert {each["caused_by"] for each in (draft, opened, paid_by)} == {job["id"]}
     assert {each["caused_by"] for each in (email, paid, event)} == {paid_by["id"]}
     assert delivery["caused_by"] == event["id"]
     assert "amount_paid 0 XAF -> 5,000 XAF" in paid["summary"]
-    assert [each["at"][:10] for each in answer["chain"]] == ["2026-01-01"] * 2 + ["2026-02-01"] + ["2026-04-01"] * 8
+    assert [each["at"][:10] for each in answer["chain"]] == ["2026-01-01"] * 2 + ["2026-02-01"] + [
+        "2026-04-01"
+    ] * 8
 
 
 def test_each_request_that_changed_an_object_is_listed(sandbox: Sandbox) -> None:
@@ -83,7 +108,9 @@ def test_each_request_that_changed_an_object_is_listed(sandbox: Sandbox) -> None
     customer = sandbox.customer()["id"]
     sandbox.api.patch(f"/customers/{customer}/", {"name": "Ada Ndong"})
     sandbox.advance("1h")
-    sandbox.control.patch(f"/objects/{customer}", {"status": "blocked", "created_at": "2030-01-01T00:00:00.000Z"})
+    sandbox.control.patch(
+        f"/objects/{customer}", {"status": "blocked", "created_at": "2030-01-01T00:00:00.000Z"}
+    )
     answer = explain(sandbox, customer)
     assert [each.partition("; ")[0] for each in steps(answer)[:-1]] == [
         "POST /v1/customers/ created it",
@@ -99,14 +126,23 @@ def test_each_request_that_changed_an_object_is_listed(sandbox: Sandbox) -> None
 
 
 def test_an_answer_before_its_time_is_the_tester_s(sandbox: Sandbox) -> None:
-    """It takes the planned answer off the schedule, as that job itself would; in its time it is the operator's."""
+    """It removes the planned answer, as that job itself would; in its time it is the operator's."""
     sandbox.settings(operator_delay=3600)
-    ids = [sandbox.pay(sandbox.method(type="mobile_money", phone="+24177000000"))["id"] for _ in range(2)]
+    ids = [
+        sandbox.pay(sandbox.method(type="mobile_money", phone="+24177000000"))["id"]
+        for _ in range(2)
+    ]
     sandbox.control.post(f"/payment-intents/{ids[0]}/answer", {"result": "succeeded"})
     sandbox.advance("PT1H")
     early, late = (explain(sandbox, id) for id in ids)
-    moves = [step(each, "transition", "requires_action -> succeeded by `succeed`") for each in (early, late)]
-    assert (steps(early, "job"), moves[0]["caused_by"]) == ([], request_of(sandbox, "answerPaymentIntent"))
+    moves = [
+        step(each, "transition", "requires_action -> succeeded by `succeed`")
+        for each in (early, late)
+    ]
+    assert (steps(early, "job"), moves[0]["caused_by"]) == (
+        [],
+        request_of(sandbox, "answerPaymentIntent"),
+    )
     assert steps(late, "job") == [f"job payment_intent.answer of {ids[1]} ran and changed it"]
     assert moves[1]["caused_by"] == step(late, "job")["id"]
 
@@ -117,8 +153,14 @@ def test_a_delivery_shows_each_attempt(sandbox: Sandbox, receiver: Receiver) -> 
     customer = sandbox.customer()["id"]
     sandbox.settle()
     (delivery,) = sandbox.control.get("/objects", kind="webhook_delivery")["data"]
-    first = f"customer.created not delivered to {receiver.url}: 500; next attempt at 2026-01-01T00:01:00.000Z"
-    head = ["POST /v1/customers/ emitted customer.created", f"customer.created emitted for {customer}"]
+    first = (
+        f"customer.created not delivered to {receiver.url}: 500; next attempt at"
+        " 2026-01-01T00:01:00.000Z"
+    )
+    head = [
+        "POST /v1/customers/ emitted customer.created",
+        f"customer.created emitted for {customer}",
+    ]
     assert steps(explain(sandbox, delivery["id"])) == [*head, first]
     sandbox.advance("PT2M")
     attempts = [first.partition(";")[0], f"customer.created delivered to {receiver.url} with 200"]
@@ -127,7 +169,9 @@ def test_a_delivery_shows_each_attempt(sandbox: Sandbox, receiver: Receiver) -> 
         assert steps(explain(sandbox, id), "delivery") == attempts
 
 
-def test_a_job_that_failed_is_reported_with_its_cause(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_that_failed_is_reported_with_its_cause(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def renew(world: World, job: Job) -> None:
         raise ArithmeticError("does not add up")
 
@@ -137,7 +181,10 @@ def test_a_job_that_failed_is_reported_with_its_cause(sandbox: Sandbox, monkeypa
     sandbox.control.post("/clock/advance", {"by": "P1M"})
     answer = explain(sandbox, subscription)
     failed = step(answer, "job", "job subscription.renew")
-    assert failed["summary"] == "job subscription.renew failed and was undone: ArithmeticError: does not add up"
+    assert (
+        failed["summary"]
+        == "job subscription.renew failed and was undone: ArithmeticError: does not add up"
+    )
     assert failed["caused_by"] == step(answer, "job", "job subscription.charge")["id"]
 
 
@@ -148,19 +195,27 @@ def test_what_the_journal_lost_is_said_to_be_unknown(sandbox: Sandbox) -> None:
     sandbox.control.post("/snapshots/now/restore")
     answer = explain(sandbox, sandbox.invoices("id")[0])
     assert (answer["complete"], answer["status"]) == (False, "paid")
-    assert steps(answer, "event", "email") == ["invoice.paid emitted", "email receipt to buyer0@example.com"]
+    assert steps(answer, "event", "email") == [
+        "invoice.paid emitted",
+        "email receipt to buyer0@example.com",
+    ]
     made = step(explain(sandbox, subscription), "request")
-    assert made["summary"] == "a request that is no longer in the journal emitted subscription.created"
+    assert (
+        made["summary"] == "a request that is no longer in the journal emitted subscription.created"
+    )
 
 
 def test_every_object_is_led_back_to_a_request(sandbox: Sandbox, receiver: Receiver) -> None:
-    """Whatever its kind; made by requests, jobs, buyers and the tester, it was created by a unit of work, once."""
+    """Any kind, made by requests, jobs, buyers and the tester, comes from one unit of work."""
     sandbox.endpoint(receiver.url)
     customer = sandbox.subscribe()["customer"]
     line = {"line1": "1 Rue des Palmes", "city": "Libreville", "country": "GA"}
     sandbox.api.post(f"/customers/{customer}/addresses/", line)
     buyer = {"name": "Ada Ndong", "email": "ada@example.com"}
-    sandbox.buy(sandbox.session(mode="subscription", subscription_data={"interval": "month"}), customer=buyer)
+    sandbox.buy(
+        sandbox.session(mode="subscription", subscription_data={"interval": "month"}),
+        customer=buyer,
+    )
     sandbox.buy(sandbox.link(), customer=buyer)
     sandbox.control.post("/trigger", {"event": "refund.succeeded"})
     sandbox.advance("P2M")
@@ -174,11 +229,17 @@ def test_every_object_is_led_back_to_a_request(sandbox: Sandbox, receiver: Recei
         assert count, kind
         for shown in sandbox.control.pages("/objects", kind=kind, page_size=100):
             answer = explain(sandbox, shown["id"])
-            assert (answer["kind"], answer["status"], answer["complete"]) == (kind, shown.get("status"), True), answer
+            assert (answer["kind"], answer["status"], answer["complete"]) == (
+                kind,
+                shown.get("status"),
+                True,
+            ), answer
             assert answer["chain"][0]["kind"] == "request"
             made = [each for each in steps(answer, "transition") if each.startswith("created")]
             assert len(made) == (kind not in ("event", "webhook_delivery")), answer
-            assert all(each["caused_by"] for each in answer["chain"] if each["kind"] != "request"), answer
+            assert all(
+                each["caused_by"] for each in answer["chain"] if each["kind"] != "request"
+            ), answer
 
 
 def plain(text: str) -> str:
@@ -198,16 +259,25 @@ def test_the_words_of_a_subscription_and_its_invoice(sandbox: Sandbox) -> None:
     assert [plain(name) for name in names.values()] == [
         *("Awa Diop · Premium · 5,000 XAF / month", "Premium · 5,000 XAF / month", "Awa Diop")
     ]
-    assert plain(sandbox.control.get("/names", ids=plan, language="fr")[plan]) == "Premium · 5 000 XAF / mois"
-    assert said_of(sandbox, good, "fr") == "Actif : 5 000 XAF / mois. Il se renouvelle le 1er févr. 2026."
-    assert said_of(sandbox, poor) == (
-        "Past due since 1 Jan 2026, 00:00 UTC. 1 charge to Airtel +241 …0001 failed, with INSUFFICIENT_FUNDS. "
-        "The charge is tried again on 2 Jan 2026."
+    assert (
+        plain(sandbox.control.get("/names", ids=plan, language="fr")[plan])
+        == "Premium · 5 000 XAF / mois"
+    )
+    assert (
+        said_of(sandbox, good, "fr")
+        == "Actif : 5 000 XAF / mois. Il se renouvelle le 1er févr. 2026."
+    )
+    assert (
+        said_of(sandbox, poor)
+        == "Past due since 1 Jan 2026, 00:00 UTC. 1 charge to Airtel +241 …0001 failed, with"
+        " INSUFFICIENT_FUNDS. The charge is tried again on 2 Jan 2026."
     )
     assert said_of(sandbox, poor["customer"]) == "1 past due subscription. 1 open invoice."
     sandbox.advance("12d")
-    assert said_of(sandbox, sandbox.invoices("id")[-1]) == (
-        "Uncollectible: every attempt to charge 5,000 XAF failed, and no more are made. It can still be paid on its page."
+    assert (
+        said_of(sandbox, sandbox.invoices("id")[-1])
+        == "Uncollectible: every attempt to charge 5,000 XAF failed, and no more are made. It can"
+        " still be paid on its page."
     )
     sandbox.control.patch(f"/objects/{poor['id']}", {"status": "past_due"})
     assert said_of(sandbox, poor).startswith("Past due. "), "what was set directly has no instant"
@@ -222,7 +292,9 @@ def test_the_words_of_an_invoice_and_of_payments(sandbox: Sandbox) -> None:
     sandbox.api.post(f"/invoices/{draft['id']}/finalize/")
     assert said_of(sandbox, draft) == "5,000 XAF is to be paid by 31 Jan 2026."
     later = sandbox.deposit(sandbox.method(number="4000000000000077"))
-    assert said_of(sandbox, later).startswith("5,000 XAF from visa …0077 is approved; the money has not arrived yet.")
+    assert said_of(sandbox, later).startswith(
+        "5,000 XAF from visa …0077 is approved; the money has not arrived yet."
+    )
     held = sandbox.pay(capture_method="manual")
     assert said_of(sandbox, held).startswith("5,000 XAF from visa …4242 is held")
     sandbox.api.post(f"/payment-intents/{held['id']}/capture/", {"amount": 2000})
@@ -231,7 +303,9 @@ def test_the_words_of_an_invoice_and_of_payments(sandbox: Sandbox) -> None:
     sandbox.api.post(f"/checkout-sessions/{session['id']}/expire/")
     assert said_of(sandbox, session) == "Closed by the merchant without a payment."
     sandbox.advance("31d")
-    assert said_of(sandbox, later).startswith("5,000 XAF was received from visa …0077 on 2 Jan 2026")
+    assert said_of(sandbox, later).startswith(
+        "5,000 XAF was received from visa …0077 on 2 Jan 2026"
+    )
     assert said_of(sandbox, draft) == "5,000 XAF has been overdue since 31 Jan 2026."
     sandbox.control.post(f"/invoices/{draft['id']}/pay", {})
     assert said_of(sandbox, draft).startswith("Paid: 5,000 XAF with ")
@@ -250,8 +324,10 @@ def test_the_words_of_a_webhook_that_does_not_arrive(sandbox: Sandbox) -> None:
     sandbox.inbox_answers("shop", status=503)
     sandbox.customer()
     [delivery] = sandbox.deliveries(endpoint)
-    assert said_of(sandbox, delivery) == (
-        "Not delivered to Shop: 1 attempt, which got 503. The next attempt is on 1 Jan 2026, 00:01 UTC."
+    assert (
+        said_of(sandbox, delivery)
+        == "Not delivered to Shop: 1 attempt, which got 503. The next attempt is on 1 Jan 2026,"
+        " 00:01 UTC."
     )
     assert said_of(sandbox, sandbox.events()[-1]) == "Sent to 1 endpoint; none accepted it."
     assert said_of(sandbox, endpoint) == "1 delivery so far. 1 will be retried."
@@ -266,14 +342,18 @@ BILLED = {"collection_method": "send_invoice"}
 PRICE = "59.00 EUR / month (50.00 EUR + 18% tax)"
 OVER = "Nothing more is charged."
 PAST_DUE = (
-    "Past due since 1 Jan 2026. 2 charges failed, the last to Airtel +241 …0001, with INSUFFICIENT_FUNDS. "
-    "The charge is tried again on 4 Jan 2026."
+    "Past due since 1 Jan 2026. 2 charges failed, the last to Airtel +241 …0001, with"
+    " INSUFFICIENT_FUNDS. The charge is tried again on 4 Jan 2026."
 )
 UNPAID = (
-    "Unpaid since 8 Jan 2026; the first charge failed on 1 Jan 2026. 5 charges failed, the last to Airtel +241 …0001, "
-    "with INSUFFICIENT_FUNDS. It becomes active when INV-2026-000001 is paid on its page. No further charge is planned"
+    "Unpaid since 8 Jan 2026; the first charge failed on 1 Jan 2026. 5 charges failed, the last to"
+    " Airtel +241 …0001, with INSUFFICIENT_FUNDS. It becomes active when INV-2026-000001 is paid on"
+    " its page. No further charge is planned"
 )
-RENEWS, BECOMES_DUE = f"Active: {PRICE}. It renews on", f"The next period, {PRICE}, is billed on 1 Mar 2026."
+RENEWS, BECOMES_DUE = (
+    f"Active: {PRICE}. It renews on",
+    f"The next period, {PRICE}, is billed on 1 Mar 2026.",
+)
 
 
 def until(day: str) -> dict[str, str]:
@@ -284,7 +364,11 @@ def until(day: str) -> dict[str, str]:
     ("begins", "steps", "said"),
     [
         (TRIAL, "", f"In its trial until 11 Jan 2026; then {PRICE}."),
-        (TRIAL, "cancel-later", "In its trial until 11 Jan 2026. Cancels on 11 Jan 2026; no further charge."),
+        (
+            TRIAL,
+            "cancel-later",
+            "In its trial until 11 Jan 2026. Cancels on 11 Jan 2026; no further charge.",
+        ),
         ({}, "5d note", f"{RENEWS} 1 Feb 2026."),
         ({}, "move", "Active: 106.20 EUR / month (90.00 EUR + 18% tax). It renews on 1 Feb 2026."),
         (until("01-20"), "", f"Active: {PRICE}. It ends on 20 Jan 2026."),
@@ -293,7 +377,11 @@ def until(day: str) -> dict[str, str]:
         ({}, "5d cancel-later 30d", f"Canceled on 1 Feb 2026. {OVER}"),
         (until("01-20"), "30d", f"Ended on 20 Jan 2026. {OVER}"),
         ({}, "5d cancel 2d note reactivate", f"{RENEWS} 1 Feb 2026."),
-        ({}, "5d pause 40d note", "Paused since 6 Jan 2026: nothing is charged until it is resumed."),
+        (
+            {},
+            "5d pause 40d note",
+            "Paused since 6 Jan 2026: nothing is charged until it is resumed.",
+        ),
         ({}, "5d pause 40d note resume", f"{RENEWS} 1 Mar 2026."),
         (POOR, "2d note", PAST_DUE),
         ({**POOR, **until("03-01")}, "2d note", f"{PAST_DUE} It ends on 1 Mar 2026."),
@@ -303,8 +391,10 @@ def until(day: str) -> dict[str, str]:
         (BILLED, "40d note", f"Past due since 1 Feb 2026. {BECOMES_DUE}"),
     ],
 )
-def test_the_words_of_each_life(sandbox: Sandbox, begins: dict[str, Any], steps: str, said: str) -> None:
-    """Since when it has its status, and what comes when; a change that has nothing to do with it changes neither."""
+def test_the_words_of_each_life(
+    sandbox: Sandbox, begins: dict[str, Any], steps: str, said: str
+) -> None:
+    """A status's start and next steps with their times; unrelated changes change neither."""
     sandbox.settings(tax_rate=18)
     id = sandbox.subscribe(**{"plan": sandbox.plan(currency="EUR")["id"], **begins})["id"]
     sandbox.settle()
@@ -333,7 +423,12 @@ SETTLES_LATER = {**CARD, "number": "4000000000000077"}
 def test_what_a_buyer_paid_is_what_merchant_fees_and_commissions_got(sandbox: Sandbox) -> None:
     """The entries of an invoice come from its payment and itself; an empty world is balanced."""
     empty = sandbox.control.get("/ledger")
-    assert (empty["balanced"], empty["totals"], empty["entries"]["data"], empty["broken_by"]) == (True, [], [], [])
+    assert (empty["balanced"], empty["totals"], empty["entries"]["data"], empty["broken_by"]) == (
+        True,
+        [],
+        [],
+        [],
+    )
     invoice = sandbox.invoice()["id"]
     sandbox.buy(sandbox.api.get(f"/invoices/{invoice}/"), CARD)
     totals = sandbox.control.get("/ledger")["totals"]
@@ -343,7 +438,10 @@ def test_what_a_buyer_paid_is_what_merchant_fees_and_commissions_got(sandbox: Sa
     own = f"payments of {invoice}"
     assert {(each["account"], each["amount"]) for each in entries} == {(own, 5000), (own, -5000)}
     request = sandbox.control.get("/requests", method="POST")["data"][0]["id"]
-    assert entries[0]["cause"] == {"id": request, "summary": f"POST /_emulator/invoices/{invoice}/pay"}
+    assert entries[0]["cause"] == {
+        "id": request,
+        "summary": f"POST /_emulator/invoices/{invoice}/pay",
+    }
     sandbox.subscribe()
     sandbox.advance("31d")
     cause = sandbox.control.get("/ledger")["entries"]["data"][0]["cause"]
@@ -351,7 +449,10 @@ def test_what_a_buyer_paid_is_what_merchant_fees_and_commissions_got(sandbox: Sa
     sandbox.pay(currency="EUR")
     page = sandbox.control.get("/ledger", currency="EUR", page_size=2)
     assert {each["currency"] for each in page["entries"]["data"] + page["totals"]} == {"EUR"}
-    assert (len(page["entries"]["data"]), "currency=EUR" in page["entries"]["pagination"]["next"]) == (2, True)
+    assert (
+        len(page["entries"]["data"]),
+        "currency=EUR" in page["entries"]["pagination"]["next"],
+    ) == (2, True)
     schema = bundles.load("control")["components"]["schemas"]["LedgerTotal"]
     assert schema["properties"]["account"]["enum"] == [*ledger.BOOKS]
 
@@ -383,7 +484,7 @@ SET: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.fixture
 def shop(sandbox: Sandbox) -> dict[str, str]:
-    """The ids of invoices paid by card, manually and not at all, a paid session, a refund, and a payment that settles later."""
+    """The ids of invoices (card, manual, unpaid), a paid session, a refund, a later settlement."""
     sandbox.settings(refund_timing="instant")
     customer = sandbox.customer()
     paid, by_hand, still_open = (sandbox.invoice(customer) for _ in range(3))
@@ -392,9 +493,21 @@ def shop(sandbox: Sandbox) -> dict[str, str]:
     sandbox.buy(session := sandbox.session(), CARD)
     refund = sandbox.api.post("/refunds/", {"transaction": intent["transaction"], "amount": 1000})
     (returned,) = sandbox.api.get("/transactions/", type="refund")["data"]
-    made = {"customer": customer, "paid": paid, "by hand": by_hand, "open": still_open, "intent": intent}
+    made = {
+        "customer": customer,
+        "paid": paid,
+        "by hand": by_hand,
+        "open": still_open,
+        "intent": intent,
+    }
     ids = {
-        name: each["id"] for name, each in {**made, "session": session, "refund": refund, "returned": returned}.items()
+        name: each["id"]
+        for name, each in {
+            **made,
+            "session": session,
+            "refund": refund,
+            "returned": returned,
+        }.items()
     }
     waiting = sandbox.buy(sandbox.session(), SETTLES_LATER)["transaction"]
     return {**ids, "deposit": intent["transaction"], "waiting": waiting}
@@ -403,7 +516,11 @@ def shop(sandbox: Sandbox) -> dict[str, str]:
 def books(sandbox: Sandbox) -> dict[tuple[str, str], int]:
     """The totals by account and currency; those of each currency sum to zero."""
     shown = sandbox.control.get("/ledger")
-    totals = {(each["account"], each["currency"]): each["amount"] for each in shown["totals"] if each["amount"]}
+    totals = {
+        (each["account"], each["currency"]): each["amount"]
+        for each in shown["totals"]
+        if each["amount"]
+    }
     sums = Counter[str]()
     for (_, currency), amount in totals.items():
         sums[currency] += amount
@@ -417,7 +534,9 @@ def posted(sandbox: Sandbox) -> dict[tuple[str, str], int]:
     while page:
         entries = sandbox.control.get("/ledger", page=page, page_size=100)["entries"]
         for each in entries["data"]:
-            sums[each["account"], each["currency"]] += each["amount"] if each["account"] in ledger.BOOKS else 0
+            sums[each["account"], each["currency"]] += (
+                each["amount"] if each["account"] in ledger.BOOKS else 0
+            )
         page = page + 1 if entries["pagination"]["next"] else 0
     return {account: amount for account, amount in sums.items() if amount}
 
@@ -428,7 +547,9 @@ def test_the_ledger_adds_up_whatever_was_set(sandbox: Sandbox, shop: dict[str, s
     for kind, fields in SET:
         sandbox.control.patch(f"/objects/{shop[kind]}", fields)
         assert books(sandbox) == posted(sandbox), (kind, fields)
-        sandbox.api.request("POST", "/refunds/", json={"transaction": shop["deposit"], "amount": 200})
+        sandbox.api.request(
+            "POST", "/refunds/", json={"transaction": shop["deposit"], "amount": 200}
+        )
         sandbox.advance("1d")
         assert books(sandbox) == posted(sandbox), (kind, fields)
 
@@ -442,7 +563,10 @@ def test_what_was_set_is_on_its_account_with_the_request_that_set_it(
     after = books(sandbox)
     assert after["set_directly", "XAF"] == 99 - 5000
     newest = sandbox.control.get("/ledger", object=shop["deposit"])["entries"]["data"][:2]
-    assert {each["account"]: each["amount"] for each in newest} == {"buyers": 5000 - 99, "set_directly": 99 - 5000}
+    assert {each["account"]: each["amount"] for each in newest} == {
+        "buyers": 5000 - 99,
+        "set_directly": 99 - 5000,
+    }
     assert {each["cause"]["summary"] for each in newest} == {f"PATCH /_emulator{path}"}
     sandbox.control.post("/snapshots", {"name": "set"})
     exported = sandbox.control.get("/snapshots/set")
@@ -459,20 +583,30 @@ def test_what_was_set_is_on_its_account_with_the_request_that_set_it(
 def test_what_broke_it_is_named_with_the_request_before_it(
     strict: bool, world_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No payment under way is noticed, so that an invoice can be paid twice while a card settles."""
+    """No payment under way is noticed, so an invoice can be paid twice while a card settles."""
     monkeypatch.setattr(payment_intents, "current_payment", lambda world, owner: None)
     with RunningServer(strict=strict) as server, server.world(world_name) as sandbox:
         sandbox.settings(assumptions={"payment_received": "transaction"})
         path = f"/invoices/{sandbox.invoice()['id']}/pay"
-        payments = [sandbox.control.request("POST", path, json={"method": card}) for card in (SETTLES_LATER, CARD)]
+        payments = [
+            sandbox.control.request("POST", path, json={"method": card})
+            for card in (SETTLES_LATER, CARD)
+        ]
         sent = sandbox.control.get("/requests", method="POST", page_size=100)["data"]
         found = sandbox.control.get("/ledger")
     assert [payment.status_code for payment in payments] == [200, 500 if strict else 200]
     (broken,) = found["broken_by"]
     assert (found["balanced"], broken["undone"]) == (False, strict)
-    assert (broken["account"].split()[0], broken["amount"], broken["currency"]) == ("payments", 5000, "XAF")
+    assert (broken["account"].split()[0], broken["amount"], broken["currency"]) == (
+        "payments",
+        5000,
+        "XAF",
+    )
     requests = [each["id"] for each in sent if each["path"] == f"/_emulator{path}"]
     summary = {"summary": f"POST /_emulator{path}"}
     assert [broken["cause"], broken["earlier"]] == [{"id": id, **summary} for id in requests]
     post = summary["summary"]
-    assert broken["summary"] == f"{broken['account']} is off by 5,000 XAF: {post} ({requests[0]}); before it {post}"
+    assert (
+        broken["summary"]
+        == f"{broken['account']} is off by 5,000 XAF: {post} ({requests[0]}); before it {post}"
+    )

@@ -1,4 +1,4 @@
-"""Faults of requests, operators and deliveries, and outcomes, arranged through the control API (B-94)."""
+"""Faults of requests, operators, deliveries, and outcomes, by the control API (B-94)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ def arranged(sandbox: Sandbox) -> list[Any]:
     return list(sandbox.control.pages("/faults"))
 
 
-def decide(sandbox: Sandbox, operation: str = "payment", result: str = "failed", **fields: Any) -> Any:
+def decide(
+    sandbox: Sandbox, operation: str = "payment", result: str = "failed", **fields: Any
+) -> Any:
     return sandbox.control.post("/outcomes", {"operation": operation, "result": result, **fields})
 
 
@@ -47,10 +49,18 @@ def customers(sandbox: Sandbox) -> int:
 
 @undocumented
 def test_faults_are_stored_until_they_strike_the_one_arranged_first(sandbox: Sandbox) -> None:
-    """Each strikes once unless it is said. They are no objects: a reset clears them and does not count them (B-07)."""
-    answer = sandbox.control.request("POST", "/faults", json={"match": {"method": "POST"}, "times": 2, "then": FAILING})
+    """They strike once by default. They are not objects: resets clear, do not count them (B-07)."""
+    answer = sandbox.control.request(
+        "POST", "/faults", json={"match": {"method": "POST"}, "times": 2, "then": FAILING}
+    )
     fault = answer.json()
-    whole = {"id": fault["id"], "object": "fault", "match": {"method": "POST"}, "times": 2, "then": FAILING}
+    whole = {
+        "id": fault["id"],
+        "object": "fault",
+        "match": {"method": "POST"},
+        "times": 2,
+        "then": FAILING,
+    }
     whole |= {"created_at": START, "probability": None, "starts_at": None, "ends_at": None}
     assert (answer.status_code, fault) == (201, whole)
     others = [arrange(sandbox, {"status": code}) for code in (501, 502)]
@@ -71,36 +81,72 @@ def test_an_impossible_fault_is_rejected(sandbox: Sandbox) -> None:
     """What the schemas of its parts forbid the document says."""
     silent = {"outage": "silent"}
     for then, fields, param in (
-        *(({"body": {}}, {}, "then"), ({"executed": True}, {}, "then"), ({"together": True}, {}, "then")),
+        *(
+            ({"body": {}}, {}, "then"),
+            ({"executed": True}, {}, "then"),
+            ({"together": True}, {}, "then"),
+        ),
         *(({**FAILING, "delay_ms": 1}, {}, "then"), ({**FAILING, "body": {}}, {}, "then.body")),
         *(({"status": 204, "body": {}}, {}, "then.body"), ({"status": 199}, {}, "then.status")),
-        *(({"drop": "after", "executed": True}, {}, "then.executed"), ({"code": "OOPS"}, {}, "then.code")),
-        *(({"lose": True, "refused": True}, {}, "then.refused"), ({"delay": "0s"}, {}, "then.delay")),
+        *(
+            ({"drop": "after", "executed": True}, {}, "then.executed"),
+            ({"code": "OOPS"}, {}, "then.code"),
+        ),
+        *(
+            ({"lose": True, "refused": True}, {}, "then.refused"),
+            ({"delay": "0s"}, {}, "then.delay"),
+        ),
         *(({name: "soon"}, {}, f"then.{name}") for name in ("answer_after", "again", "delay")),
-        *((FAILING, {"times": 1, "probability": 0.5}, "times"), (FAILING, {"ends_at": "2h"}, "ends_at")),
-        *((FAILING, {"match": {name: "nothing"}}, f"match.{name}") for name in ("operation", "path", "method")),
-        *((FAILING, {"match": {"event": "invoice.paid"}}, "match.event"), (silent, {"times": 2}, "times")),
-        *((then, {"match": {"method": "POST"}}, "match.method") for then in ({"lose": True}, {"answer_after": "1h"})),
+        *(
+            (FAILING, {"times": 1, "probability": 0.5}, "times"),
+            (FAILING, {"ends_at": "2h"}, "ends_at"),
+        ),
+        *(
+            (FAILING, {"match": {name: "nothing"}}, f"match.{name}")
+            for name in ("operation", "path", "method")
+        ),
+        *(
+            (FAILING, {"match": {"event": "invoice.paid"}}, "match.event"),
+            (silent, {"times": 2}, "times"),
+        ),
+        *(
+            (then, {"match": {"method": "POST"}}, "match.method")
+            for then in ({"lose": True}, {"answer_after": "1h"})
+        ),
         (silent, {"starts_at": "5d", "ends_at": "2d"}, "ends_at"),
         (silent, {"ends_at": "2020-01-01T00:00:00Z"}, "ends_at"),
     ):
         error = sandbox.control.request("POST", "/faults", json={"then": then, **fields}).json()
         assert error.get("param") == param, (then, fields)
-    for wrong, param in (({"code": "NO_SUCH_CODE"}, "code"), ({"match": {"color": "red"}}, "match.color")):
+    for wrong, param in (
+        ({"code": "NO_SUCH_CODE"}, "code"),
+        ({"match": {"color": "red"}}, "match.color"),
+    ):
         body = {"operation": "payment", "result": "failed", **wrong}
-        assert sandbox.control.rejected("POST", "/outcomes", 422, "INVALID_FIELD", json=body)["param"] == param
+        assert (
+            sandbox.control.rejected("POST", "/outcomes", 422, "INVALID_FIELD", json=body)["param"]
+            == param
+        )
     assert arranged(sandbox) == outcomes(sandbox) == []
 
 
 def test_only_what_matches_meets_it(sandbox: Sandbox) -> None:
     """By operation, method and path as in the document."""
-    others = [("GET", "/products/"), ("POST", "/products/"), ("GET", "/customers/cust_x/transactions/")]
+    others = [
+        ("GET", "/products/"),
+        ("POST", "/products/"),
+        ("GET", "/customers/cust_x/transactions/"),
+    ]
     for match, method, path in (
         ({"operation": "getCustomer"}, "HEAD", "/customers/cust_x/"),
         ({"method": "DELETE"}, "DELETE", "/customers/cust_x/"),
         ({"path": "/customers/{id}/addresses/"}, "POST", "/customers/cust_x/addresses/"),
         ({"path": "/reset", "method": "POST"}, "POST", "/reset/"),
-        ({"operation": "createCustomer", "method": "POST", "path": "/customers/"}, "POST", "/customers/"),
+        (
+            {"operation": "createCustomer", "method": "POST", "path": "/customers/"},
+            "POST",
+            "/customers/",
+        ),
     ):
         arrange(sandbox, LIMITED, match=match)
         assert 429 not in [status(sandbox, *other) for other in others]
@@ -110,7 +156,10 @@ def test_only_what_matches_meets_it(sandbox: Sandbox) -> None:
 def test_a_customer_is_matched_wherever_it_is_named(sandbox: Sandbox) -> None:
     """In the path, the query or the body, or as the customer of an object that is named there."""
     awa, ida = sandbox.customer(phone="+24177000000"), sandbox.customer(phone="+24177000009")
-    bodies = {each["id"]: {"customer": each["id"], "unit_amount": 500, "interval": "month"} for each in (awa, ida)}
+    bodies = {
+        each["id"]: {"customer": each["id"], "unit_amount": 500, "interval": "month"}
+        for each in (awa, ida)
+    }
     subscription = sandbox.api.post("/subscriptions/", bodies[awa["id"]])["id"]
     arrange(sandbox, LIMITED, match={"customer": awa["id"]}, probability=1)
     pieces = iter([b'{"x": "', awa["id"].encode(), b'"}'])
@@ -119,7 +168,12 @@ def test_a_customer_is_matched_wherever_it_is_named(sandbox: Sandbox) -> None:
         (429, "GET", f"/subscriptions/?customer={awa['id']}", {}),
         (429, "GET", f"/subscriptions/{subscription}/", {}),
         (429, "POST", "/subscriptions/", {"json": bodies[awa["id"]]}),
-        (429, "POST", "/customers/", {"content": pieces, "headers": {"Content-Type": "application/json"}}),
+        (
+            429,
+            "POST",
+            "/customers/",
+            {"content": pieces, "headers": {"Content-Type": "application/json"}},
+        ),
         (200, "GET", f"/customers/{ida['id']}/", {}),
         (201, "POST", "/subscriptions/", {"json": bodies[ida["id"]]}),
         (400, "POST", "/customers/", {"content": b"{"}),
@@ -129,7 +183,7 @@ def test_a_customer_is_matched_wherever_it_is_named(sandbox: Sandbox) -> None:
 
 
 def test_how_often_a_fault_strikes(sandbox: Sandbox) -> None:
-    """Requests are counted from now on, by all faults alike, and each strikes from its nth one on, so many times."""
+    """All faults count requests from now on; each strikes from its nth one, so many times."""
     for faults, statuses in (
         ([{"match": {"path": "/customers/", "nth": 3}}], [200, 200, 429, 200]),
         ([{"match": {"nth": 2}}, {"match": {"nth": 4}}], [200, 429, 200, 429, 200]),
@@ -149,7 +203,11 @@ def test_any_answer_at_all(sandbox: Sandbox) -> None:
     """A 429 says when to come back."""
     for then, content_type, content in (
         ({"status": 503, "body": {"down": True}}, "application/json", b'{"down":true}'),
-        ({"status": 502, "body": "<h1>Bad gateway</h1>"}, "text/plain; charset=utf-8", b"<h1>Bad gateway</h1>"),
+        (
+            {"status": 502, "body": "<h1>Bad gateway</h1>"},
+            "text/plain; charset=utf-8",
+            b"<h1>Bad gateway</h1>",
+        ),
         ({"status": 204}, None, b""),
         ({"status": 429, "body": []}, "application/json", b"[]"),
     ):
@@ -186,7 +244,7 @@ KEY = {"Idempotency-Key": "attempt-1"}
 def test_whether_it_was_done_and_the_key_gets_what_was_lost(
     sandbox: Sandbox, then: Any, answer: tuple[int, str] | None, is_done: bool
 ) -> None:
-    """B-05, B-16: faults come before idempotency, and the answer that a request got is kept for its key."""
+    """B-05, B-16: faults come before idempotency; the key keeps the request's response."""
     arrange(sandbox, then, match={"method": "POST"})
     with sandbox.expect(*["customer.created"] * is_done):
         if answer:
@@ -199,17 +257,24 @@ def test_whether_it_was_done_and_the_key_gets_what_was_lost(
                 sandbox.api.http.post("/customers/", json=AWA, headers=KEY)
     assert customers(sandbox) == is_done
     again = sandbox.api.request("POST", "/customers/", json=AWA, headers=KEY)
-    assert (again.status_code, again.headers.get("idempotent-replayed")) == (201, "true" if is_done else None)
+    assert (again.status_code, again.headers.get("idempotent-replayed")) == (
+        201,
+        "true" if is_done else None,
+    )
     assert customers(sandbox) == 1
 
 
 def test_who_waits_in_vain_keeps_nobody_else_waiting(sandbox: Sandbox) -> None:
     """Whether the request is done or not."""
     long = 600_000
-    for count, then in enumerate(({"delay_ms": long}, {"delay_ms": long, "executed": True}, {"hang_ms": long})):
+    for count, then in enumerate(
+        ({"delay_ms": long}, {"delay_ms": long, "executed": True}, {"hang_ms": long})
+    ):
         arrange(sandbox, then, match={"method": "POST"})
         with pytest.raises(httpx.ReadTimeout):
-            sandbox.api.http.post("/customers/", json={"email": f"{count}@example.com", "name": "A"}, timeout=0.5)
+            sandbox.api.http.post(
+                "/customers/", json={"email": f"{count}@example.com", "name": "A"}, timeout=0.5
+            )
         assert any(customers(sandbox) == count for _ in range(1000))
 
 
@@ -220,13 +285,17 @@ def test_a_request_is_held_while_its_key_is_taken(sandbox: Sandbox) -> None:
         first = pool.submit(sandbox.api.request, "POST", "/customers/", json=AWA, headers=KEY)
         while arranged(sandbox):
             pass
-        sandbox.api.rejected("POST", "/customers/", 409, "IDEMPOTENCY_CONFLICT", json=AWA, headers=KEY)
+        sandbox.api.rejected(
+            "POST", "/customers/", 409, "IDEMPOTENCY_CONFLICT", json=AWA, headers=KEY
+        )
         assert first.result().status_code == 201
 
 
 def test_a_request_is_done_twice_and_the_first_answer_given(sandbox: Sandbox) -> None:
     """Unless it has an Idempotency-Key."""
-    arrange(sandbox, {"repeat": True}, times=2, match={"method": "POST", "path": "/payment-intents/"})
+    arrange(
+        sandbox, {"repeat": True}, times=2, match={"method": "POST", "path": "/payment-intents/"}
+    )
     given = sandbox.intent()
     assert [each["id"] for each in payments(sandbox)][-1] == given["id"]
     assert len(payments(sandbox)) == 2
@@ -245,8 +314,13 @@ def pay(sandbox: Sandbox) -> Any:
 def test_an_operator_is_down_from_one_instant_to_another(sandbox: Sandbox) -> None:
     """A silent one answers when the outage is over."""
     ends = {"starts_at": "1d", "ends_at": "2026-01-03T00:00:00Z"}
-    made = sandbox.control.post("/faults", {"then": {"outage": "declined"}, "match": {"operator": "Airtel"}, **ends})
-    assert (made["starts_at"], made["ends_at"]) == ("2026-01-02T00:00:00.000Z", "2026-01-03T00:00:00.000Z")
+    made = sandbox.control.post(
+        "/faults", {"then": {"outage": "declined"}, "match": {"operator": "Airtel"}, **ends}
+    )
+    assert (made["starts_at"], made["ends_at"]) == (
+        "2026-01-02T00:00:00.000Z",
+        "2026-01-03T00:00:00.000Z",
+    )
     assert made["times"] is None
     assert pay(sandbox)["status"] == "succeeded"
     sandbox.advance("1d")
@@ -285,26 +359,34 @@ def test_only_what_matches_is_meant(sandbox: Sandbox) -> None:
     method = sandbox.method()
     deposit = sandbox.deposit(method)["id"]
     for match, fits in (
-        *(({name: other}, False) for name, other in (("amount", 7000), ("payment_method_type", "paypal"))),
+        *(
+            ({name: other}, False)
+            for name, other in (("amount", 7000), ("payment_method_type", "paypal"))
+        ),
         ({"customer": sandbox.customer()["id"]}, False),
         ({"amount": 5000}, True),
         ({"customer": method["customer"], "payment_method_type": "bank_card"}, True),
     ):
         decide(sandbox, match=match)
         sandbox.api.post("/refunds/", {"transaction": deposit, "amount": 100})
-        assert [sandbox.pay(method)["status"] for _ in range(2)] == ["canceled" if fits else "succeeded", "succeeded"]
+        assert [sandbox.pay(method)["status"] for _ in range(2)] == [
+            "canceled" if fits else "succeeded",
+            "succeeded",
+        ]
         assert len(outcomes(sandbox)) == (not fits)
         assert sandbox.control.delete("/outcomes") is None
         assert outcomes(sandbox) == []
 
 
 def test_it_decides_in_place_of_whatever_would_have_decided(sandbox: Sandbox) -> None:
-    """A magic card, an operator a day later, a renewal, and a session that only saves a method (B-58)."""
+    """A magic card, an operator a day later, a renewal, a session that saves a method (B-58)."""
     for number in ("4000000000009995", "4000000000003220"):
         decide(sandbox, result="succeeded")
         assert sandbox.pay(sandbox.method(number=number))["status"] == "succeeded"
     decide(sandbox, code="INSUFFICIENT_FUNDS")
-    intent = sandbox.pay(sandbox.method(type="bank_transfer", iban="FR14 2004 1010 0505 0001 3M02 606"))
+    intent = sandbox.pay(
+        sandbox.method(type="bank_transfer", iban="FR14 2004 1010 0505 0001 3M02 606")
+    )
     assert intent["status"] == "processing"
     with sandbox.expect("payment_intent.failed"):
         sandbox.advance("1d")
@@ -325,7 +407,8 @@ def test_the_next_refund_ends_as_arranged(sandbox: Sandbox) -> None:
         ("succeeded", {}, None),
     ):
         decide(sandbox, "refund", result, match={"amount": 100}, **given)
-        path = f"/refunds/{sandbox.api.post('/refunds/', {'transaction': deposit, 'amount': 100})['id']}/"
+        refund = sandbox.api.post("/refunds/", {"transaction": deposit, "amount": 100})
+        path = f"/refunds/{refund['id']}/"
         assert outcomes(sandbox) == []
         with sandbox.expect(f"refund.{result}"):
             sandbox.advance("24h")
@@ -361,7 +444,9 @@ def shop(sandbox: Sandbox, receiver: Receiver) -> Shop:
     return Shop(sandbox, receiver, sandbox.endpoint(receiver.url))
 
 
-def test_a_delivery_is_duplicated_or_comes_again_under_its_own_or_another_event_id(shop: Shop) -> None:
+def test_a_delivery_is_duplicated_or_comes_again_under_its_own_or_another_event_id(
+    shop: Shop,
+) -> None:
     for then, after, copies, ids in (
         ({"duplicate": 2}, "1s", 3, 1),
         ({"reissue": True}, "1s", 2, 2),
@@ -371,7 +456,9 @@ def test_a_delivery_is_duplicated_or_comes_again_under_its_own_or_another_event_
         first, second = shop.make(2)
         assert shop.heard(after).count(first) == copies
         assert shop.heard().count(second) == 1
-        events = {each["id"] for each in shop.receiver.events if each["data"]["object"]["email"] == first}
+        events = {
+            each["id"] for each in shop.receiver.events if each["data"]["object"]["email"] == first
+        }
         assert len(events) == ids
         assert events <= {event["id"] for event in shop.sandbox.events()}
     assert all(item.signed_with(shop.endpoint["secret"]) for item in shop.receiver.received)
@@ -383,7 +470,10 @@ def test_a_delayed_delivery_is_attempted_later(shop: Shop) -> None:
     first, second = shop.make(2)
     assert shop.heard() == [second]
     waiting = shop.deliveries[0]
-    assert (waiting["status"], waiting["next_attempt_at"]) == ("pending", "2026-01-01T00:01:30.000Z")
+    assert (waiting["status"], waiting["next_attempt_at"]) == (
+        "pending",
+        "2026-01-01T00:01:30.000Z",
+    )
     assert shop.heard("89s") == [second, first]
 
 
@@ -397,7 +487,7 @@ def test_a_delivery_out_of_order_lets_the_next_one_pass(shop: Shop) -> None:
 
 
 def test_of_a_lost_delivery_the_service_does_not_know_and_a_late_answer_is_none(shop: Shop) -> None:
-    """Delivery rule 2: what is not answered in time has failed, although the receiver has it. Here without the wait."""
+    """Delivery rule 2: a late delivery has failed, although the receiver has it. No wait here."""
     shop.arrange({"lose": True}, match={"event": "customer.created", "nth": 2})
     shop.arrange({"late_answer": True}, match={"nth": 3})
     first, second, third = shop.make(3)
@@ -407,29 +497,41 @@ def test_of_a_lost_delivery_the_service_does_not_know_and_a_late_answer_is_none(
     assert (late["status"], late["attempts"][0]["status_code"]) == ("pending", None)
     assert "answered too late" in late["attempts"][0]["error"]
     assert shop.heard("2d") == [first, third, third]
-    assert [event["data"]["object"]["email"] for event in shop.sandbox.events()] == [first, second, third]
+    assert [event["data"]["object"]["email"] for event in shop.sandbox.events()] == [
+        first,
+        second,
+        third,
+    ]
 
 
 @undocumented
 @pytest.mark.parametrize("then", ["tamper", "forge"])
 def test_a_tampered_delivery_does_not_fit_its_signature(shop: Shop, then: str) -> None:
-    """Delivery rule 1. A forged one is a copy that comes first; the audit knows that this receiver accepted it."""
+    """Delivery rule 1. A forged one is a copy that comes first; the audit knows who accepted it."""
     shop.arrange({then: True})
     shop.make(2)
     shop.sandbox.settle()
     forged, *genuine = shop.receiver.deliveries
     assert (forged.signed_with(shop.endpoint["secret"]), forged.event["tampered"]) == (False, True)
-    assert [item.signed_with(shop.endpoint["secret"]) for item in genuine] == [True] * (1 if then == "tamper" else 2)
+    assert [item.signed_with(shop.endpoint["secret"]) for item in genuine] == [True] * (
+        1 if then == "tamper" else 2
+    )
     assert (forged.event["id"] == genuine[0].event["id"]) is (then == "forge")
     assert [each["status"] for each in shop.deliveries] == ["succeeded"] * 2
-    [finding] = [each for each in shop.sandbox.control.get("/audit")["findings"] if each["severity"] == "error"]
+    [finding] = [
+        each
+        for each in shop.sandbox.control.get("/audit")["findings"]
+        if each["severity"] == "error"
+    ]
     assert (finding["rule"], finding["count"]) == ("forged-webhook-believed", 1)
 
 
 def test_only_what_matches_is_struck(shop: Shop) -> None:
     """By event and webhook; requests do not meet faults of deliveries, nor the other way round."""
     second = shop.sandbox.endpoint(shop.receiver.url)
-    shop.arrange({"lose": True}, match={"webhook": second["id"], "event": "customer.deleted"}, probability=1)
+    shop.arrange(
+        {"lose": True}, match={"webhook": second["id"], "event": "customer.deleted"}, probability=1
+    )
     shop.arrange({"code": "DATABASE_ERROR"}, match={"method": "PATCH"})
     shop.sandbox.api.delete(f"/customers/{shop.sandbox.customer()['id']}/")
     shop.sandbox.settle()
@@ -439,12 +541,16 @@ def test_only_what_matches_is_struck(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize(
-    "then", [{"duplicate": 1, "together": True}, {"overlap": "next"}, {"overlap": "same_type"}], ids=str
+    "then",
+    [{"duplicate": 1, "together": True}, {"overlap": "next"}, {"overlap": "same_type"}],
+    ids=str,
 )
 def test_two_deliveries_arrive_at_the_same_moment(shop: Shop, then: Any) -> None:
-    """The receiver answers neither before it has both; with the same type the event between the two has gone ahead."""
+    """The receiver waits for both; an event between two of the same type has gone ahead."""
     met = threading.Barrier(2, timeout=10)
-    shop.receiver.react = lambda received: received.event["type"] == "customer.created" and met.wait()
+    shop.receiver.react = lambda received: (
+        received.event["type"] == "customer.created" and met.wait()
+    )
     shop.arrange(then, match={"event": "customer.created"})
     customer = shop.sandbox.customer()
     if then == {"overlap": "same_type"}:

@@ -1,4 +1,4 @@
-"""What happens in a world, heard by others: the stream, events that are waited for, inboxes, and settled webhooks."""
+"""A world's news for others: the stream, awaited events, inboxes, and settled webhooks."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Stream:
 
 @contextmanager
 def listening(sandbox: Sandbox, **query: str) -> Iterator[Stream]:
-    """A reader who has been let in; it names its world in the address, for EventSource sends no header of its own."""
+    """A reader who was let in; the address names the world: EventSource sends no own headers."""
     query |= {"app": sandbox.key.removeprefix("sk_test_")}
     url = f"{sandbox.url}/_emulator/stream"
     with http_client() as http, http.stream("GET", url, params=query) as response:
@@ -78,7 +78,9 @@ def test_everything_that_happens_is_streamed_as_the_lists_show_it(
     assert streamed["delivery"] == sandbox.deliveries(endpoint)
     assert streamed["email"] == sandbox.control.get("/emails")["data"][::-1]
     journal = {row["id"]: row for row in sandbox.control.get("/requests")["data"]}
-    assert undated([journal[each["id"]] for each in streamed["request"]]) == undated(streamed["request"])
+    assert undated([journal[each["id"]] for each in streamed["request"]]) == undated(
+        streamed["request"]
+    )
     assert streamed["request"][-1]["operation"] == "createSubscription"
     assert heard[-1] == ("clock", sandbox.control.get("/clock"))
 
@@ -96,10 +98,16 @@ def test_only_what_was_asked_for_is_sent_and_a_reset_in_any_case(sandbox: Sandbo
         heard = stream.until(lambda kind, data: data.get("cause") == "reset")
     said = [data.get("type") or data.get("cause") or data["mode"] for _, data in heard]
     assert said[:3] == ["customer.created", "running", "frozen"]
-    assert [data["cause"] for kind, data in heard if kind == "reset"] == ["rewind", "restore", "reset"]
+    assert [data["cause"] for kind, data in heard if kind == "reset"] == [
+        "rewind",
+        "restore",
+        "reset",
+    ]
     assert {kind for kind, _ in heard} == {"event", "clock", "reset"}
     for wrong in ("", "news", "event,", "event,news"):
-        sandbox.control.rejected("GET", "/stream", 422, "INVALID_FILTER_PARAM", params={"types": wrong})
+        sandbox.control.rejected(
+            "GET", "/stream", 422, "INVALID_FILTER_PARAM", params={"types": wrong}
+        )
 
 
 def test_a_stream_ends_with_its_world(sandbox: Sandbox, server: RunningServer) -> None:
@@ -113,7 +121,10 @@ def test_events_are_listed_newest_first_and_by_type_and_object(sandbox: Sandbox)
     sandbox.api.delete(f"/customers/{first['id']}/")
 
     def listed(**query: object) -> list[str]:
-        return [event["data"]["object"]["id"] for event in sandbox.control.get("/events", **query)["data"]]
+        return [
+            event["data"]["object"]["id"]
+            for event in sandbox.control.get("/events", **query)["data"]
+        ]
 
     assert listed() == [first["id"], second["id"], first["id"]]
     assert listed(type="customer.created") == [second["id"], first["id"]]
@@ -122,7 +133,9 @@ def test_events_are_listed_newest_first_and_by_type_and_object(sandbox: Sandbox)
     assert listed(page=9**9) == []
 
 
-@pytest.mark.parametrize(("path", "what"), [("/events", {"type": "invoice.paid"}), ("/emails", {"kind": "receipt"})])
+@pytest.mark.parametrize(
+    ("path", "what"), [("/events", {"type": "invoice.paid"}), ("/emails", {"kind": "receipt"})]
+)
 def test_waiting_ends_with_what_was_waited_for(sandbox: Sandbox, path: str, what: Any) -> None:
     """Others do not end it; it is over at once where there is one, and in vain after its time."""
     assert sandbox.control.get(path, **what, wait=0)["data"] == []
@@ -130,7 +143,9 @@ def test_waiting_ends_with_what_was_waited_for(sandbox: Sandbox, path: str, what
         waiting = pool.submit(sandbox.control.get, path, **what, wait=30)
         customer = sandbox.customer(phone="+24177000000")
         assert not waiting.done()
-        sandbox.api.post("/subscriptions/", {"customer": customer["id"], "unit_amount": 500, "interval": "week"})
+        sandbox.api.post(
+            "/subscriptions/", {"customer": customer["id"], "unit_amount": 500, "interval": "week"}
+        )
         (found,) = waiting.result(timeout=60)["data"]
     assert sandbox.control.get(path, **what, wait=30)["data"] == [found]
 
@@ -149,12 +164,14 @@ def stored(sandbox: Sandbox, name: str = "shop") -> list[Any]:
 
 @pytest.fixture
 def http(sandbox: Sandbox) -> Iterator[httpx.Client]:
-    """A stranger, who knows no document; what it sends is for this world unless it says another one."""
+    """A stranger without a document; requests are for this world unless they name another."""
     with http_client(params={"app": sandbox.key.removeprefix("sk_test_")}) as client:
         yield client
 
 
-@pytest.mark.parametrize(("method", "scheme"), [("HMAC_SHA256", "Bearer"), ("JWT", "Bearer"), ("BASIC", "Basic")])
+@pytest.mark.parametrize(
+    ("method", "scheme"), [("HMAC_SHA256", "Bearer"), ("JWT", "Bearer"), ("BASIC", "Basic")]
+)
 def test_pings_and_deliveries_come_with_a_verdict_on_their_signature(
     sandbox: Sandbox, http: httpx.Client, method: str, scheme: str
 ) -> None:
@@ -165,7 +182,11 @@ def test_pings_and_deliveries_come_with_a_verdict_on_their_signature(
     assert (ping["event_type"], delivery["event_type"]) == ("webhook.ping", "customer.created")
     for request in (ping, delivery):
         assert request["signature"] == {"valid": True, "webhook": endpoint["id"], "method": method}
-        assert (request["method"], request["answered"], request["created_at"]) == ("POST", 200, START)
+        assert (request["method"], request["answered"], request["created_at"]) == (
+            "POST",
+            200,
+            START,
+        )
         assert request["url"] == inbox_url(sandbox)
         assert endpoint["secret"] not in str(request)
     assert delivery["headers"]["emulator-attempt"] == "1"
@@ -174,13 +195,20 @@ def test_pings_and_deliveries_come_with_a_verdict_on_their_signature(
     sandbox.customer()
     assert [request["signature"]["valid"] for request in stored(sandbox)] == [True] * 3
     for given in (f"{scheme} bm9ib2R5Om5vYm9keQ==", f"{scheme} a.b.c", scheme):
-        http.post(inbox_url(sandbox, "copy"), content=delivery["body"].encode(), headers={"authorization": given})
+        http.post(
+            inbox_url(sandbox, "copy"),
+            content=delivery["body"].encode(),
+            headers={"authorization": given},
+        )
     assert [request["signature"]["valid"] for request in stored(sandbox, "copy")] == [False] * 3
 
 
 def test_a_forged_or_altered_request_is_recognised(sandbox: Sandbox, http: httpx.Client) -> None:
-    """It is held against the endpoint whose signature it has, that it names as a ping, or that it claims to come from."""
-    named, other = sandbox.endpoint(inbox_url(sandbox)), sandbox.endpoint(inbox_url(sandbox, "other"))
+    """A request's endpoint is the one of its signature, of its ping, or of its own claim."""
+    named, other = (
+        sandbox.endpoint(inbox_url(sandbox)),
+        sandbox.endpoint(inbox_url(sandbox, "other")),
+    )
     sandbox.customer()
     ping, genuine = stored(sandbox)
     (delivery,) = sandbox.deliveries(other)
@@ -195,7 +223,10 @@ def test_a_forged_or_altered_request_is_recognised(sandbox: Sandbox, http: httpx
         (ping["body"].replace("webhook.ping", "webhook.pong"), wrong, (False, None)),
         ("{}", {**wrong, "emulator-delivery": delivery["id"]}, (False, other["id"])),
     ]:
-        assert http.post(inbox_url(sandbox, "copy"), content=content, headers=headers).status_code == 200
+        assert (
+            http.post(inbox_url(sandbox, "copy"), content=content, headers=headers).status_code
+            == 200
+        )
         found = stored(sandbox, "copy")[-1]["signature"]
         assert (found["valid"], found["webhook"]) == verdict, (content[:40], headers)
 
@@ -204,9 +235,19 @@ def test_the_url_says_how_it_answers(sandbox: Sandbox, http: httpx.Client) -> No
     """It goes before what was set, for this inbox alone; an inbox may be called response."""
     sandbox.inbox_answers("shop", status=503)
     for status in (200, 204, 301, 599):
-        assert http.post(inbox_url(sandbox), params={"status": status, **http.params}).status_code == status
+        assert (
+            http.post(inbox_url(sandbox), params={"status": status, **http.params}).status_code
+            == status
+        )
     assert [request["answered"] for request in stored(sandbox)] == [200, 204, 301, 599]
-    for name, status in [("shop", 503), ("response", 200), ("n" * 64, 200), ("n" * 65, 404), ("a/b", 404), ("", 404)]:
+    for name, status in [
+        ("shop", 503),
+        ("response", 200),
+        ("n" * 64, 200),
+        ("n" * 65, 404),
+        ("a/b", 404),
+        ("", 404),
+    ]:
         assert http.put(inbox_url(sandbox, name)).status_code == status
     assert [request["method"] for request in stored(sandbox, "response")] == ["PUT"]
     started = time.perf_counter()
@@ -214,7 +255,13 @@ def test_the_url_says_how_it_answers(sandbox: Sandbox, http: httpx.Client) -> No
     assert time.perf_counter() - started >= 0.3
     body = {"name": "Shop", "url": inbox_url(sandbox, query="?status=500"), "events": ["*"]}
     sandbox.api.rejected("POST", "/webhooks/", 422, "WEBHOOK_ENDPOINT_UNREACHABLE", json=body)
-    for name, wrong in (("status", "199"), ("status", "²"), ("delay_ms", "-1"), ("delay_ms", "60001"), ("app", "a b")):
+    for name, wrong in (
+        ("status", "199"),
+        ("status", "²"),
+        ("delay_ms", "-1"),
+        ("delay_ms", "60001"),
+        ("app", "a b"),
+    ):
         answer = http.post(inbox_url(sandbox, "wrong"), params={**dict(http.params), name: wrong})
         assert (answer.status_code, answer.json()["code"]) == (422, "INVALID_FILTER_PARAM")
         assert answer.json()["param"] == name
@@ -224,10 +271,17 @@ def test_the_url_says_how_it_answers(sandbox: Sandbox, http: httpx.Client) -> No
 def test_how_an_inbox_answers_is_set_and_set_back(sandbox: Sandbox) -> None:
     """So an endpoint that passed its ping can be made to fail, and to recover.
 
-    A GET changes nothing, also not of the URL that was registered, which anybody may open in a browser.
+    A GET changes nothing, also not of the URL that was registered, which anybody may open in a
+    browser.
     """
     endpoint = sandbox.endpoint(inbox_url(sandbox))
-    for wrong in ({"status": 199}, {"status": "500"}, {"delay_ms": -1}, {"delay_ms": 60_001}, {"x": 1}):
+    for wrong in (
+        {"status": 199},
+        {"status": "500"},
+        {"delay_ms": -1},
+        {"delay_ms": 60_001},
+        {"x": 1},
+    ):
         sandbox.control.rejected("PUT", "/inbox/shop/response", 422, "INVALID_FIELD", json=wrong)
     assert len(sandbox.control.get("/inbox/shop", status=500, delay_ms=60_000)["data"]) == 1
     answer = sandbox.control.request("PUT", "/inbox/shop/response", json={"status": 500})
@@ -241,19 +295,28 @@ def test_how_an_inbox_answers_is_set_and_set_back(sandbox: Sandbox) -> None:
 
 
 def test_inboxes_are_listed_with_what_they_hold_and_how_they_answer(sandbox: Sandbox) -> None:
-    """Those that received something, those that an endpoint sends to, and those whose response was set."""
+    """Those with requests, those that an endpoint sends to, and those whose response was set."""
     app = sandbox.key.removeprefix("sk_test_")
     sandbox.endpoint(f"{sandbox.url}/_emulator/inbox/shop?app={app}", "customer.created")
     sandbox.inbox_answers("books", status=500, delay_ms=10)
     for _ in range(3):
         sandbox.customer()
     sandbox.settle()
-    shop = {"name": "shop", "requests_count": 4, "last_at": sandbox.now, "status": 200, "delay_ms": 0}
+    shop = {
+        "name": "shop",
+        "requests_count": 4,
+        "last_at": sandbox.now,
+        "status": 200,
+        "delay_ms": 0,
+    }
     books = {"name": "books", "requests_count": 0, "last_at": None, "status": 500, "delay_ms": 10}
     assert sandbox.control.get("/inboxes")["data"] == [books, shop]
     assert sandbox.control.get("/inboxes", page=2, page_size=1)["data"] == [shop]
     page = sandbox.control.get("/inbox/shop", page_size=3)
-    assert page["pagination"].items() >= {"count": 4, "total_pages": 2, "page": 1, "page_size": 3}.items()
+    assert (
+        page["pagination"].items()
+        >= {"count": 4, "total_pages": 2, "page": 1, "page_size": 3}.items()
+    )
     assert [request["event_type"] for request in page["data"]] == ["customer.created"] * 3
 
 
@@ -263,7 +326,7 @@ def test_inboxes_are_listed_with_what_they_hold_and_how_they_answer(sandbox: San
 RACING = {"Prefer": "respond-async"}
 
 SOON = 5
-"""Seconds: half of what a receiver is waited for, so that less shows that nothing waited in vain."""
+"""Seconds: half of a receiver's time; less proves that nothing waited in vain."""
 
 
 def pay(sandbox: Sandbox, **headers: str) -> Any:
@@ -281,14 +344,16 @@ def statuses(sandbox: Sandbox, endpoint: Any) -> set[str]:
 
 
 def arrange_fault(sandbox: Sandbox, **headers: str) -> Any:
-    """What is arranged is about what comes next: the delivery under way is not met, however slow its receiver."""
+    """Arrange the next events: the delivery under way is exempt, however slow its receiver."""
     sandbox.customer()
     return sandbox.control.post("/faults", {"then": {"lose": True}}, **headers)
 
 
 def arrange_outcome(sandbox: Sandbox, **headers: str) -> Any:
     sandbox.customer()
-    return sandbox.control.post("/outcomes", {"operation": "delivery", "result": "failed"}, **headers)
+    return sandbox.control.post(
+        "/outcomes", {"operation": "delivery", "result": "failed"}, **headers
+    )
 
 
 def freeze(sandbox: Sandbox) -> Any:
@@ -308,14 +373,18 @@ CAUSES = [pay, trigger, arrange_fault, arrange_outcome]
 
 
 @pytest.mark.parametrize("cause", [*CAUSES, freeze, advance_by_nothing])
-def test_what_it_caused_was_delivered(sandbox: Sandbox, receiver: Receiver, cause: Callable[..., Any]) -> None:
+def test_what_it_caused_was_delivered(
+    sandbox: Sandbox, receiver: Receiver, cause: Callable[..., Any]
+) -> None:
     endpoint = sandbox.endpoint(receiver.url)
     cause(sandbox)
     assert statuses(sandbox, endpoint) == {"succeeded"}
 
 
 @pytest.mark.parametrize("cause", [*CAUSES, lambda sandbox, **_: sandbox.customer()])
-def test_who_wants_a_race_says_so(sandbox: Sandbox, receiver: Receiver, cause: Callable[..., Any]) -> None:
+def test_who_wants_a_race_says_so(
+    sandbox: Sandbox, receiver: Receiver, cause: Callable[..., Any]
+) -> None:
     """A request of the application is not held up."""
     endpoint = sandbox.endpoint(receiver.url)
     receiver.reply = lambda received: Reply(held=True)
@@ -335,7 +404,7 @@ def test_who_wants_a_race_says_so(sandbox: Sandbox, receiver: Receiver, cause: C
 def test_what_is_asked_for_from_inside_a_delivery_is_not_waited_for(
     sandbox: Sandbox, receiver: Receiver, path: str, body: Any, answered: int
 ) -> None:
-    """Each would wait for the other until the receiver's time is up: it is rejected or done at once."""
+    """Both would wait until the receiver's time is up: the call is rejected or done at once."""
     sandbox.subscribe()
     sandbox.settle()
     endpoint = sandbox.endpoint(receiver.url)
@@ -355,7 +424,9 @@ def test_what_is_asked_for_from_inside_a_delivery_is_not_waited_for(
     assert (status, seconds < SOON) == (answered, True)
     if answered == 409:
         assert (answer["code"], "whd_" in answer["message"]) == ("INVALID_STATUS_TRANSITION", True)
-        assert {event["type"] for event in sandbox.events()}.isdisjoint({"webhook.ping", "webhook.test"})
+        assert {event["type"] for event in sandbox.events()}.isdisjoint(
+            {"webhook.ping", "webhook.test"}
+        )
     assert statuses(sandbox, endpoint) == {"succeeded"}
 
 

@@ -1,4 +1,4 @@
-"""The control API is safe on a developer's machine: no DNS rebinding, no cross-site requests, an optional token."""
+"""The control API is safe on developers' machines: no DNS rebinding, no foreign sites, a token."""
 
 from __future__ import annotations
 
@@ -25,12 +25,20 @@ def clock(http: httpx.Client) -> str:
 
 
 KNOWN = ("localhost", "127.0.0.1", "127.0.0.1:80", "[::1]:4747", "shop.localhost:1", "LOCALHOST.")
-UNKNOWN = ("evil.example", "localhost.evil.example", "127.0.0.1.nip.example", "10.0.0.1", "[::1", "a@b")
+UNKNOWN = (
+    "evil.example",
+    "localhost.evil.example",
+    "127.0.0.1.nip.example",
+    "10.0.0.1",
+    "[::1",
+    "a@b",
+)
 
 
 def test_only_names_of_loopback_are_known(http: httpx.Client) -> None:
-    """A page that points its own name at 127.0.0.1 sends that name (DNS rebinding). Any name may reach /v1; what a browser
-    may do there is the business of security profiles.
+    """A page that points its name at 127.0.0.1 sends that name (DNS rebinding).
+
+    Any name may reach /v1; what a browser may do there is the business of security profiles.
     """
     for host in (*KNOWN, *UNKNOWN):
         answer = http.get("/_emulator/clock?app=lock", headers={"Host": host})
@@ -42,18 +50,30 @@ def test_only_names_of_loopback_are_known(http: httpx.Client) -> None:
 
 
 def test_pages_of_other_origins_change_nothing(http: httpx.Client) -> None:
-    """One of the emulator itself may, also behind a proxy that speaks TLS; what a form could send is no JSON."""
+    """The emulator's own may, also behind a TLS proxy; a form's possible content is no JSON."""
     own, before = str(http.base_url).rstrip("/"), clock(http)
     foreign = ("https://evil.example", "null", "http://127.0.0.1:1", "http://", "")
     for headers, status in (
         *(({"Origin": origin}, 403) for origin in foreign),
         *(({"Sec-Fetch-Site": site}, 403) for site in ("cross-site", "same-site")),
         (LINK, 403),
-        *(({"Content-Type": type}, 400) for type in ("text/plain", "application/x-www-form-urlencoded")),
+        *(
+            ({"Content-Type": type}, 400)
+            for type in ("text/plain", "application/x-www-form-urlencoded")
+        ),
         ({"Origin": own, "Sec-Fetch-Site": "same-origin"}, 200),
-        ({"Host": "localhost:1", "Origin": "https://localhost:1", "Sec-Fetch-Site": "same-origin"}, 200),
+        (
+            {
+                "Host": "localhost:1",
+                "Origin": "https://localhost:1",
+                "Sec-Fetch-Site": "same-origin",
+            },
+            200,
+        ),
     ):
-        answer = http.post(ADVANCE, content='{"by": "1d"}', headers={"Content-Type": "application/json", **headers})
+        answer = http.post(
+            ADVANCE, content='{"by": "1d"}', headers={"Content-Type": "application/json", **headers}
+        )
         assert answer.status_code == status, headers
         assert status != 403 or answer.json()["code"] == "PERMISSION_DENIED"
         assert "access-control-allow-origin" not in answer.headers
@@ -65,29 +85,54 @@ LINK = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch
 
 
 def test_a_link_may_be_followed_and_nothing_be_embedded(http: httpx.Client) -> None:
-    """A person who comes from elsewhere sees a page in a tab of its own, which the page he comes from cannot read."""
+    """A person from elsewhere sees the page in a tab of its own, unread by the page before."""
     page = "/_emulator/phones/+24177123456?app=lock"
     assert http.get(page).status_code == 200
-    embedded = (("navigate", "iframe"), ("navigate", "object"), ("no-cors", "document"), ("no-cors", "script"))
+    embedded = (
+        ("navigate", "iframe"),
+        ("navigate", "object"),
+        ("no-cors", "document"),
+        ("no-cors", "script"),
+    )
     for mode, destination in (("navigate", "document"), *embedded, ("cors", "empty")):
-        headers = {**LINK, "Sec-Fetch-Mode": mode, "Sec-Fetch-Dest": destination, "Accept": "text/html"}
-        assert http.get(page, headers=headers).status_code == (200 if headers.items() >= LINK.items() else 403)
+        headers = {
+            **LINK,
+            "Sec-Fetch-Mode": mode,
+            "Sec-Fetch-Dest": destination,
+            "Accept": "text/html",
+        }
+        assert http.get(page, headers=headers).status_code == (
+            200 if headers.items() >= LINK.items() else 403
+        )
     headers = http.get("/_emulator/health").headers
     assert headers["cross-origin-resource-policy"] == "same-origin"
-    assert (headers["x-frame-options"], headers["x-content-type-options"]) == ("SAMEORIGIN", "nosniff")
+    assert (headers["x-frame-options"], headers["x-content-type-options"]) == (
+        "SAMEORIGIN",
+        "nosniff",
+    )
 
 
 def is_open(http: httpx.Client) -> bool:
     """Whether a link opened the world ``evilworld``."""
-    return "evilworld" in {app["name"] for app in http.get("/_emulator/apps?page_size=100").json()["data"]}
+    return "evilworld" in {
+        app["name"] for app in http.get("/_emulator/apps?page_size=100").json()["data"]
+    }
 
 
-def test_a_link_of_another_site_reaches_no_call_of_the_api_and_opens_no_world(http: httpx.Client) -> None:
-    """A browser that followed it to a page is asked for the token; the link on that page is one of the console's own.
+def test_a_link_of_another_site_reaches_no_call_of_the_api_and_opens_no_world(
+    http: httpx.Client,
+) -> None:
+    """A browser on a page is asked for the token; that page's link is one of the console's own.
 
     That of an open world may be followed.
     """
-    for path in ("clock?", "inbox/shop?status=500&", "phones/+24177000001?", "stream?", "console/stream?"):
+    for path in (
+        "clock?",
+        "inbox/shop?status=500&",
+        "phones/+24177000001?",
+        "stream?",
+        "console/stream?",
+    ):
         assert http.get(f"/_emulator/{path}app=evilworld", headers=LINK).status_code == 403
         assert not is_open(http)
     link = {**LINK, "Accept": "text/html"}
@@ -100,7 +145,12 @@ def test_a_link_of_another_site_reaches_no_call_of_the_api_and_opens_no_world(ht
 
 TRICKS = (
     *("evil.example@localhost", "localhost@evil.example", "localhost/evil.example", ""),
-    *("localhost#evil.example", "localhost:80@evil.example", "localhost:99999", "localhost .evil.example"),
+    *(
+        "localhost#evil.example",
+        "localhost:80@evil.example",
+        "localhost:99999",
+        "localhost .evil.example",
+    ),
 )
 
 
@@ -114,14 +164,22 @@ def test_no_trick_makes_another_name_one_of_this_machine(server: RunningServer) 
 
 
 def test_a_server_on_loopback_answers_to_names_of_loopback_only() -> None:
-    """``serve`` starts one so: a page that points its own name here (DNS rebinding) reaches nothing at all."""
+    """``serve`` starts so: a page that points its own name here (DNS rebinding) reaches nothing."""
     key = {"Authorization": "Bearer sk_test_lock"}
     with (
-        RunningServer("http://sandbox.example", any_host=False, allow_hosts=("emulator",)) as server,
+        RunningServer(
+            "http://sandbox.example", any_host=False, allow_hosts=("emulator",)
+        ) as server,
         http_client(base_url=server.url, headers=key) as http,
     ):
         for path in ("/v1/customers/", "/docs/", "/openapi.json", "/checkout/sess_x", "/"):
-            for host in ("localhost", "127.0.0.1:80", "shop.localhost", "sandbox.example", "emulator:4747"):
+            for host in (
+                "localhost",
+                "127.0.0.1:80",
+                "shop.localhost",
+                "sandbox.example",
+                "emulator:4747",
+            ):
                 assert http.get(path, headers={"Host": host}).status_code in (200, 404)
             rejected = http.get(path, headers={"Host": "evil.example"})
             assert (rejected.status_code, rejected.json()["code"]) == (403, "PERMISSION_DENIED")
@@ -129,8 +187,9 @@ def test_a_server_on_loopback_answers_to_names_of_loopback_only() -> None:
 
 
 def test_a_token_can_be_asked_for() -> None:
-    """Health answers any name without it, so that containers and their neighbours can ask; so do inboxes, for webhooks
-    cannot carry it. The other half of the lock holds for them too.
+    """Health needs none under any name, for containers and their neighbors; nor do inboxes.
+
+    Webhooks cannot carry it. The other half of the lock holds for them too.
     """
     health, inbox, clock = "/_emulator/health", "/_emulator/inbox/shop", "/_emulator/clock"
     token = {"Emulator-Token": "s3crét".encode()}
@@ -143,8 +202,14 @@ def test_a_token_can_be_asked_for() -> None:
             assert [http.get(path, headers=each).status_code for each in given] == [403, 403, 200]
         for host in ("payments:4747", "10.0.0.7:4747", "evil.example"):
             answer = http.get(health, headers={"Host": host})
-            assert (answer.status_code, sorted(answer.json())) == (200, ["apps", "status", "version"])
+            assert (answer.status_code, sorted(answer.json())) == (
+                200,
+                ["apps", "status", "version"],
+            )
         assert http.get(health, headers={"Origin": "https://shop.example"}).status_code == 403
         assert http.post(inbox, content=b"{}").status_code == 200
-        assert http.post(inbox, content=b"{}", headers={"Origin": "https://evil.example"}).status_code == 403
+        assert (
+            http.post(inbox, content=b"{}", headers={"Origin": "https://evil.example"}).status_code
+            == 403
+        )
         assert http.get(inbox, headers=token).json()["pagination"]["count"] == 1

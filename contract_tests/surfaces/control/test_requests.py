@@ -16,7 +16,13 @@ from emulator.control.requests import FORMS
 from emulator.document import bundles
 from emulator.ui.console.render import COLUMNS
 
-CARD = {"type": "bank_card", "number": "4242 4242 4242 4242", "exp_month": 12, "exp_year": 2030, "cvc": "987"}
+CARD = {
+    "type": "bank_card",
+    "number": "4242 4242 4242 4242",
+    "exp_month": 12,
+    "exp_year": 2030,
+    "cvc": "987",
+}
 
 
 def journal(sandbox: Sandbox, **filters: Any) -> list[Any]:
@@ -28,7 +34,7 @@ def entry(sandbox: Sandbox, answer: Response) -> Any:
 
 
 def world(sandbox: Sandbox) -> Any:
-    """Return everything a world is, as its export says; the counter of drawn values moves with every request."""
+    """Return a world's whole export; the counter of drawn values moves with every request."""
     sandbox.control.post("/snapshots", {"name": "look"})
     exported = sandbox.control.get("/snapshots/look")
     del exported["worlds"]["1"]["counters"]["draw"]
@@ -37,11 +43,16 @@ def world(sandbox: Sandbox) -> Any:
 
 def test_every_request_to_the_service_is_filed_with_its_answer(sandbox: Sandbox) -> None:
     customer = sandbox.customer()
-    sandbox.api.rejected("POST", "/customers/", 422, "MISSING_FIELD", json={"email": "b@example.com"})
+    sandbox.api.rejected(
+        "POST", "/customers/", 422, "MISSING_FIELD", json={"email": "b@example.com"}
+    )
     sandbox.api.get("/customers/", status="active")
     sandbox.api.request("GET", "/customers/cust_0/")
     sandbox.control.post("/clock/freeze")
-    rows = [(row["operation"], row["method"], row["path"], row["status"]) for row in journal(sandbox, api="service")]
+    rows = [
+        (row["operation"], row["method"], row["path"], row["status"])
+        for row in journal(sandbox, api="service")
+    ]
     assert rows == [
         ("listCustomers", "GET", "/v1/customers/", 200),
         ("createCustomer", "POST", "/v1/customers/", 201),
@@ -50,23 +61,47 @@ def test_every_request_to_the_service_is_filed_with_its_answer(sandbox: Sandbox)
         ("getCustomer", "GET", "/v1/customers/cust_0/", 404),
     ]
     for filters, count in [
-        *(({"status": 422}, 1), ({"status": "4xx"}, 2), ({"status": 500}, 0), ({"operation": "createCustomer"}, 2)),
-        *(({"method": "GET"}, 3), ({"api": "control"}, 1), ({"api": "service", "changed": "false"}, 4)),
+        *(
+            ({"status": 422}, 1),
+            ({"status": "4xx"}, 2),
+            ({"status": 500}, 0),
+            ({"operation": "createCustomer"}, 2),
+        ),
+        *(
+            ({"method": "GET"}, 3),
+            ({"api": "control"}, 1),
+            ({"api": "service", "changed": "false"}, 4),
+        ),
         *(({"changed": "true"}, 1), ({"object": customer["id"]}, 1)),
     ]:
         assert len(journal(sandbox, **filters)) == count, filters
-    created = sandbox.control.get(f"/requests/{journal(sandbox, operation='createCustomer')[0]['id']}")
-    assert (created["response_body"], created["request_body"]["email"]) == (customer, customer["email"])
+    created = sandbox.control.get(
+        f"/requests/{journal(sandbox, operation='createCustomer')[0]['id']}"
+    )
+    assert (created["response_body"], created["request_body"]["email"]) == (
+        customer,
+        customer["email"],
+    )
     (change,) = created["changes"]
-    assert (change["id"], change["kind"], change["change"]) == (customer["id"], "customer", "created")
+    assert (change["id"], change["kind"], change["change"]) == (
+        customer["id"],
+        "customer",
+        "created",
+    )
     assert change["fields"]["email"] == {"before": None, "after": customer["email"]}
-    assert [sandbox.control.get(f"/objects/{id}")["type"] for id in created["event_ids"]] == ["customer.created"]
-    patch = sandbox.api.request("PATCH", f"/customers/{customer['id']}/", json={"metadata": {"tier": "gold"}})
+    assert [sandbox.control.get(f"/objects/{id}")["type"] for id in created["event_ids"]] == [
+        "customer.created"
+    ]
+    patch = sandbox.api.request(
+        "PATCH", f"/customers/{customer['id']}/", json={"metadata": {"tier": "gold"}}
+    )
     (change,) = entry(sandbox, patch)["changes"]
     assert (change["id"], change["change"]) == (customer["id"], "updated")
     assert change["fields"] == {"metadata": {"before": {}, "after": {"tier": "gold"}}}
     sandbox.subscribe()  # whose first charge is the first job after the request (B-41)
-    made = sandbox.control.get(f"/requests/{journal(sandbox, operation='createSubscription')[0]['id']}")
+    made = sandbox.control.get(
+        f"/requests/{journal(sandbox, operation='createSubscription')[0]['id']}"
+    )
     created = [row["kind"] for row in made["changes"] if row["change"] == "created"]
     assert (created[:2], len(made["event_ids"])) == (["subscription", "invoice"], 4)
 
@@ -78,24 +113,44 @@ def test_no_card_number_key_or_secret_is_shown(sandbox: Sandbox) -> None:
         '{"number": "4242-4242-4242-4242", "cvc": "987", "iban": "FR7630006000011234567890189"',
         '{"email": "a@example.com", "name": "pay to fr76 3000 6000 0112 3456 7890 189"}',
     ):
-        sandbox.api.request("POST", "/customers/", content=raw, headers={"Content-Type": "application/json"})
+        sandbox.api.request(
+            "POST", "/customers/", content=raw, headers={"Content-Type": "application/json"}
+        )
     sandbox.api.request("GET", "/payment-methods/4242424242424242/", params={"q": sandbox.key})
     endpoint = sandbox.endpoint(f"{sandbox.url}/_emulator/inbox/shop")
-    shown = "".join(str(sandbox.control.get(f"/requests/{row['id']}")) for row in journal(sandbox)).replace(" ", "")
-    secrets = ("4242-4242-4242", "424242424242", "987", "FR763000600001", "11234567890189", endpoint["secret"])
+    shown = "".join(
+        str(sandbox.control.get(f"/requests/{row['id']}")) for row in journal(sandbox)
+    ).replace(" ", "")
+    secrets = (
+        "4242-4242-4242",
+        "424242424242",
+        "987",
+        "FR763000600001",
+        "11234567890189",
+        endpoint["secret"],
+    )
     assert [secret for secret in (*secrets, sandbox.key) if secret in shown] == []
     assert "****4242" in shown
 
 
 def test_a_request_is_shown_whatever_it_holds(sandbox: Sandbox) -> None:
     """Long numbers, long texts, and a body that is nested too deeply to be read, in every form."""
-    metadata = {"order": 123456789012345, "card": 4242424242424242, **{str(number): "x" * 500 for number in range(48)}}
+    metadata = {
+        "order": 123456789012345,
+        "card": 4242424242424242,
+        **{str(number): "x" * 500 for number in range(48)},
+    }
     path = f"/products/{sandbox.product(metadata=metadata)['id']}/"
-    change = entry(sandbox, sandbox.api.request("PATCH", path, json={"metadata": dict.fromkeys(metadata, "z" * 500)}))
+    change = entry(
+        sandbox,
+        sandbox.api.request("PATCH", path, json={"metadata": dict.fromkeys(metadata, "z" * 500)}),
+    )
     before = change["changes"][0]["fields"]["metadata"]["before"]
     assert (before["order"], before["card"]) == (123456789012345, "****4242")
     body = "[" * 1100
-    deep = sandbox.api.request("POST", "/customers/", content=body, headers={"Content-Type": "application/json"})
+    deep = sandbox.api.request(
+        "POST", "/customers/", content=body, headers={"Content-Type": "application/json"}
+    )
     assert entry(sandbox, deep)["request_body"] == body
     for form in FORMS:
         assert body in as_code(sandbox, deep, form)
@@ -103,11 +158,17 @@ def test_a_request_is_shown_whatever_it_holds(sandbox: Sandbox) -> None:
     assert sandbox.control.request("GET", "/recording", params={"as": "curl"}).status_code == 200
 
 
-AWA = {"email": "awa@example.com", "name": 'Awa "d\'Or" $HOME `x` \\ Ève', "metadata": {"b": "true"}}
+AWA = {
+    "email": "awa@example.com",
+    "name": 'Awa "d\'Or" $HOME `x` \\ Ève',
+    "metadata": {"b": "true"},
+}
 
 
 def as_code(sandbox: Sandbox, answer: Response, form: str) -> str:
-    code = sandbox.control.request("GET", f"/requests/{answer.headers['request-id']}", params={"as": form})
+    code = sandbox.control.request(
+        "GET", f"/requests/{answer.headers['request-id']}", params={"as": form}
+    )
     assert (code.status_code, code.headers["content-type"]) == (200, "text/plain; charset=utf-8")
     return code.text
 
@@ -132,12 +193,16 @@ def programs(tmp_path: Path, form: str, code: str) -> list[str]:
 )
 def test_it_runs_and_sends_the_same(sandbox: Sandbox, tmp_path: Path, form: str) -> None:
     """With address and key in its environment, and with the headers that matter."""
-    created = sandbox.api.request("POST", "/customers/", json=AWA, headers={"Idempotency-Key": "order-1"})
+    created = sandbox.api.request(
+        "POST", "/customers/", json=AWA, headers={"Idempotency-Key": "order-1"}
+    )
     code = as_code(sandbox, created, form)
     assert [part for part in (sandbox.key, "user-agent", "User-Agent") if part in code] == []
     environment = clean(PAYMENTS_EMULATOR_URL=sandbox.url, PAYMENTS_EMULATOR_KEY=sandbox.key)
     command = programs(tmp_path, form, code)
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=60, check=True
+    )
     assert created.json()["id"] in done.stdout
     newest = journal(sandbox, operation="createCustomer")[-1]["id"]
     assert newest != created.headers["request-id"]
@@ -148,7 +213,9 @@ def test_a_world_goes_back_to_before_a_request(sandbox: Sandbox) -> None:
     """Objects, events, jobs, counters and clock are as they were."""
     sandbox.subscribe()
     before = world(sandbox)
-    first = sandbox.api.request("POST", "/customers/", json={"email": "late@example.com", "name": "Late"})
+    first = sandbox.api.request(
+        "POST", "/customers/", json={"email": "late@example.com", "name": "Late"}
+    )
     sandbox.advance("40d")
     sandbox.plan()
     answer = sandbox.control.post("/rewind", {"to": first.headers["request-id"]})
@@ -176,11 +243,13 @@ def test_it_goes_back_step_by_step(sandbox: Sandbox) -> None:
 
 
 def test_going_back_by_a_rejected_request_undoes_nothing_before_it(live: Sandbox) -> None:
-    """A request without permission changed nothing, so what came before it stays, even after an earlier rewind."""
+    """A request without permission changed nothing: earlier work stays, even after a rewind."""
     live.customer()
     live.control.post("/rewind", {"steps": 1})
     customer = live.customer()
-    live.api.rejected("POST", "/payment-methods/", 403, "SANDBOX_ONLY", json={"customer": customer["id"], **CARD})
+    live.api.rejected(
+        "POST", "/payment-methods/", 403, "SANDBOX_ONLY", json={"customer": customer["id"], **CARD}
+    )
     assert live.control.post("/rewind", {"steps": 1})["turns"] == 0
     assert live.api.get(f"/customers/{customer['id']}/") == customer
 
@@ -201,33 +270,55 @@ def test_an_object_reads_as_its_own_resource_shows_it(sandbox: Sandbox) -> None:
 
 
 def test_read_only_fields_can_be_set_and_lists_know_it(sandbox: Sandbox) -> None:
-    """B-32: status and blacklisting of a customer are changed here. An email that was set is taken. Lists are ordered by
-    what the objects say (B-19), and instants are set in any form and shown in one (B-17).
+    """B-32: status and blacklisting of a customer are changed here. A set email is taken.
+
+    Lists are ordered by what the objects say (B-19), and instants are set in any form and shown in
+    one (B-17).
     """
     customer, older = sandbox.customer(), sandbox.customer()
-    fields = {"status": "blocked", "is_blacklisted": True, "total_spent": 900, "email": "Taken@example.com"}
+    fields = {
+        "status": "blocked",
+        "is_blacklisted": True,
+        "total_spent": 900,
+        "email": "Taken@example.com",
+    }
     with sandbox.expect():
         changed = sandbox.control.patch(f"/objects/{customer['id']}", fields)
     assert changed == {**customer, **fields} == sandbox.api.get(f"/customers/{customer['id']}/")
     assert sandbox.api.get("/customers/", status="blocked")["data"] == [changed]
-    moved = sandbox.control.patch(f"/objects/{older['id']}", {"created_at": "2020-01-01T01:30:00+01:30"})
+    moved = sandbox.control.patch(
+        f"/objects/{older['id']}", {"created_at": "2020-01-01T01:30:00+01:30"}
+    )
     assert moved["created_at"] == "2020-01-01T00:00:00.000Z"
     assert sandbox.api.get("/customers/")["data"] == [changed, moved]
     body = {"email": "taken@EXAMPLE.com", "name": "A"}
     sandbox.api.rejected("POST", "/customers/", 409, "customer_email_exists", json=body)
-    assert sandbox.api.post("/customers/", {**body, "email": customer["email"]})["email"] == customer["email"]
+    assert (
+        sandbox.api.post("/customers/", {**body, "email": customer["email"]})["email"]
+        == customer["email"]
+    )
     sandbox.settings(assumptions={"metadata_values": "any"})  # B-22
     metadata = {"a": {"b": [1, None]}}
-    assert sandbox.control.patch(f"/objects/{customer['id']}", {"metadata": metadata})["metadata"] == metadata
+    assert (
+        sandbox.control.patch(f"/objects/{customer['id']}", {"metadata": metadata})["metadata"]
+        == metadata
+    )
 
 
 def test_what_the_schema_forbids_is_rejected(sandbox: Sandbox) -> None:
     """So is a unique value in use: an email in any letters, the transaction of a receipt."""
-    other, one = (sandbox.api.get(f"/customers/{sandbox.subscribe()['customer']}/") for _ in range(2))
+    other, one = (
+        sandbox.api.get(f"/customers/{sandbox.subscribe()['customer']}/") for _ in range(2)
+    )
     receipts = sandbox.api.get("/receipts/")["data"]
     (event,) = sandbox.control.get("/events", object=one["id"], type="customer.created")["data"]
     of_customer: list[dict[str, Any]] = [
-        *({"status": "asleep"}, {"total_spent": "1"}, {"created_at": "yesterday"}, {"email": "nobody"}),
+        *(
+            {"status": "asleep"},
+            {"total_spent": "1"},
+            {"created_at": "yesterday"},
+            {"email": "nobody"},
+        ),
         *({"id": "cust_1"}, {"object": "plan"}, {"colour": "red"}, {"metadata": {"a": {"b": 1}}}),
         {"email": other["email"].upper()},
     ]
@@ -243,18 +334,31 @@ def test_what_the_schema_forbids_is_rejected(sandbox: Sandbox) -> None:
         assert sandbox.control.get(path) == what
     assert sandbox.control.patch(f"/objects/{one['id']}", {"email": one["email"]}) == one
     renamed = {"data": {"object": {**one, "name": "Awa"}}}
-    assert sandbox.control.patch(f"/objects/{event['id']}", renamed)["data"]["object"]["name"] == "Awa"
+    assert (
+        sandbox.control.patch(f"/objects/{event['id']}", renamed)["data"]["object"]["name"] == "Awa"
+    )
 
 
-def test_a_list_shows_objects_as_their_own_resources_do_and_a_search_finds_any_text_in_them(sandbox: Sandbox) -> None:
+def test_a_list_shows_objects_as_their_own_resources_do_and_a_search_finds_any_text_in_them(
+    sandbox: Sandbox,
+) -> None:
     """But for one within an id."""
     first = sandbox.customer()
     second = sandbox.customer(metadata={"deep": "a Needle in Éden"})
     id = second["id"]
     sandbox.plan()
     assert list(sandbox.control.pages("/objects", kind="customer", page_size=1)) == [second, first]
-    for text, count in [("needle", 1), ("NEEDLE", 1), ("é", 1), (id[:9], 1), (id[9:15], 0), ("no", 0)]:
-        assert sandbox.control.get("/objects", kind="customer", query=text)["data"] == [second] * count, text
+    for text, count in [
+        ("needle", 1),
+        ("NEEDLE", 1),
+        ("é", 1),
+        (id[:9], 1),
+        (id[9:15], 0),
+        ("no", 0),
+    ]:
+        assert (
+            sandbox.control.get("/objects", kind="customer", query=text)["data"] == [second] * count
+        ), text
     assert sandbox.control.get("/objects", kind="customer", status="blocked")["data"] == []
     for query in ({}, {"kind": "settings"}, {"kind": "customer", "query": ""}):
         sandbox.control.rejected("GET", "/objects", 422, "INVALID_FILTER_PARAM", params=query)
@@ -268,7 +372,12 @@ def test_what_belongs_to_an_object_is_listed_and_counted(sandbox: Sandbox) -> No
     sandbox.customer()
     [delivery] = sandbox.deliveries(endpoint)
     counts = sandbox.control.get("/counts", related=subscription["customer"])
-    assert (counts["subscription"], counts["invoice"], counts["payment_method"], counts["address"]) == (1, 1, 1, 0)
+    assert (
+        counts["subscription"],
+        counts["invoice"],
+        counts["payment_method"],
+        counts["address"],
+    ) == (1, 1, 1, 0)
     assert "product" not in counts, "products belong to no customer"
     for kind, related, found in (
         ("subscription", subscription["customer"], subscription["id"]),
@@ -276,7 +385,10 @@ def test_what_belongs_to_an_object_is_listed_and_counted(sandbox: Sandbox) -> No
         ("webhook_delivery", endpoint["id"], delivery["id"]),
         ("webhook_delivery", delivery["event"], delivery["id"]),
     ):
-        assert [each["id"] for each in sandbox.control.get("/objects", kind=kind, related=related)["data"]] == [found]
+        assert [
+            each["id"]
+            for each in sandbox.control.get("/objects", kind=kind, related=related)["data"]
+        ] == [found]
         assert sandbox.control.get("/counts", related=related)[kind] == 1
     assert sandbox.control.get("/objects", kind="product", related=other["id"])["data"] == []
 
@@ -309,5 +421,11 @@ def test_a_search_ranks_ids_and_names_and_finds_nothing_within_ids(sandbox: Sand
     ):
         rows = list(sandbox.control.pages("/search", query=text, page_size=100))
         assert [row["id"] for row in rows] == [each["id"] for each in found], text
-    row = {"id": id, "kind": "customer", "name": "Jean Mba", "status": "active", "created_at": other["created_at"]}
+    row = {
+        "id": id,
+        "kind": "customer",
+        "name": "Jean Mba",
+        "status": "active",
+        "created_at": other["created_at"],
+    }
     assert sandbox.control.get("/search", query="jean")["data"][0] == row

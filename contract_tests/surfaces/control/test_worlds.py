@@ -1,4 +1,4 @@
-"""Worlds: their settings (B-90), what no other one shows, resets, metrics; and snapshots of whole worlds, also shared."""
+"""Worlds: settings (B-90), their walls, resets, metrics; whole worlds' snapshots, also shared."""
 
 from __future__ import annotations
 
@@ -17,7 +17,17 @@ from contract_tests.support.sandbox import FAILING_PHONE, START, Sandbox
 from contract_tests.support.settings import OF_SETTINGS, SHOWN
 
 LISTS = (
-    *("events", "emails", "requests", "faults", "outcomes", "snapshots", "inboxes", "inbox/shop", "schedule"),
+    *(
+        "events",
+        "emails",
+        "requests",
+        "faults",
+        "outcomes",
+        "snapshots",
+        "inboxes",
+        "inbox/shop",
+        "schedule",
+    ),
     "objects?kind=customer",
 )
 
@@ -26,13 +36,17 @@ def held(sandbox: Sandbox) -> dict[str, int]:
     return {path: sandbox.control.get(f"/{path}")["pagination"]["count"] for path in LISTS}
 
 
-def test_no_other_world_shows_what_one_holds(sandbox: Sandbox, other_world: Sandbox, live: Sandbox) -> None:
-    """B-01, B-02: nor is it met by what is arranged there. What is arranged and received is no object (B-07)."""
+def test_no_other_world_shows_what_one_holds(
+    sandbox: Sandbox, other_world: Sandbox, live: Sandbox
+) -> None:
+    """B-01, B-02: nor do arrangements reach it. Those and received things do not count (B-07)."""
     app = sandbox.key.removeprefix("sk_test_")
     sandbox.endpoint(f"{sandbox.url}/_emulator/inbox/shop?app={app}")
     sandbox.subscribe(phone=None)
     sandbox.control.post("/snapshots", {"name": "saved"})
-    sandbox.control.post("/faults", {"then": {"code": "DATABASE_ERROR"}, "match": {"path": "/customers/"}})
+    sandbox.control.post(
+        "/faults", {"then": {"code": "DATABASE_ERROR"}, "match": {"path": "/customers/"}}
+    )
     sandbox.control.post("/outcomes", {"operation": "payment", "result": "failed"})
     email = sandbox.control.get("/emails")["data"][0]["id"]
     advance = sandbox.control.post("/clock/advance", {"by": "1d"}, Prefer="respond-async")["id"]
@@ -51,7 +65,9 @@ def test_no_other_world_shows_what_one_holds(sandbox: Sandbox, other_world: Sand
     left = {path for path, count in held(sandbox).items() if count}
     assert left == {"requests", "snapshots", "inboxes", "inbox/shop"}
     other_world.subscribe(phone=None)
-    assert other_world.api.post("/reset")["deleted"] == len(("customer", "plan", "subscription", "invoice"))
+    assert other_world.api.post("/reset")["deleted"] == len(
+        ("customer", "plan", "subscription", "invoice")
+    )
 
 
 def everything(sandbox: Sandbox) -> Any:
@@ -72,7 +88,13 @@ def test_a_world_is_as_it_was_at_the_very_beginning(sandbox: Sandbox) -> None:
     sandbox.advance("40d")
     answer = sandbox.control.post("/reset")
     own = sandbox.control.get("/app")
-    assert answer == {"object": "reset", "app": own["id"], "settings": own["settings"], "now": START, "mode": "frozen"}
+    assert answer == {
+        "object": "reset",
+        "app": own["id"],
+        "settings": own["settings"],
+        "now": START,
+        "mode": "frozen",
+    }
     assert own["settings"]["tax_rate"] == 0
     clock = sandbox.control.get("/clock")
     assert (clock["now"], clock["mode"], clock["pending"]) == (START, "frozen", 0)
@@ -86,7 +108,7 @@ def test_a_world_is_as_it_was_at_the_very_beginning(sandbox: Sandbox) -> None:
 
 
 def test_a_reset_says_how_the_world_starts(sandbox: Sandbox) -> None:
-    """Fixtures come on top of the server's, as in files: those of every App, then those of this one."""
+    """Fixtures come on top of the server's, as in files: every App's, then this one's."""
     made = []
     for seed in (41, 42, 41):
         sandbox.control.post("/reset", {"seed": seed})
@@ -102,19 +124,28 @@ def test_a_reset_says_how_the_world_starts(sandbox: Sandbox) -> None:
     body = {"fixtures": {"settings": {"tax_rate": 18, "pricing_plan": "business"}, "apps": apps}}
     settings = sandbox.control.post("/reset", body)["settings"]
     assert (settings["tax_rate"], settings["pricing_plan"]) == (18, "starter")
-    clocks = ("frozen@noon", "frozen@2026-W20", "frozen@20260102", "frozen@9999-12-31T23:59:59.999Z")
+    clocks = (
+        "frozen@noon",
+        "frozen@2026-W20",
+        "frozen@20260102",
+        "frozen@9999-12-31T23:59:59.999Z",
+    )
     starts = [("clock", text) for text in clocks]
     for param, wrong in (*starts, ("seed", "7"), ("fixtures", {"keys": ["sk_test_shop"]})):
-        error = sandbox.control.rejected("POST", "/reset", 422, "INVALID_FIELD", json={param: wrong})
+        error = sandbox.control.rejected(
+            "POST", "/reset", 422, "INVALID_FIELD", json={param: wrong}
+        )
         assert (error["param"], sandbox.control.get("/app")["settings"]) == (param, settings)
     assert sandbox.control.post("/reset")["settings"]["tax_rate"] == 0
 
 
-SAMPLE = re.compile(r"payments_emulator_(?P<name>[a-z_]+)(?:\{(?P<labels>[^}]*)\})? (?P<value>-?[0-9.e+]+)")
+SAMPLE = re.compile(
+    r"payments_emulator_(?P<name>[a-z_]+)(?:\{(?P<labels>[^}]*)\})? (?P<value>-?[0-9.e+]+)"
+)
 
 
 def metrics(sandbox: Sandbox) -> dict[str, float]:
-    """Return the values by name and labels, those of the App left out; every line must have the format's form."""
+    """Return values by name and labels without the App; every line must have the right format."""
     response = sandbox.control.request("GET", "/metrics")
     assert response.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
     assert response.text.endswith("\n")
@@ -169,7 +200,11 @@ OTHERS: dict[str, Any] = {
     "trusted_proxies": [],
     "merchant": dict.fromkeys(("email", "phone", "logo"))
     | {"name": "Okoumé", "address": ["BP 7"], "tax_number": "GA-1"},
-    "assumptions": {**SHOWN["assumptions"], "webhook_success": "2xx", "past_due_periods": "charged"},
+    "assumptions": {
+        **SHOWN["assumptions"],
+        "webhook_success": "2xx",
+        "past_due_periods": "charged",
+    },
 }
 
 
@@ -177,10 +212,16 @@ def settings(sandbox: Sandbox) -> Any:
     return sandbox.control.get("/app")["settings"]
 
 
-def test_an_app_starts_with_the_documented_settings_and_each_can_be_changed_alone(sandbox: Sandbox) -> None:
+def test_an_app_starts_with_the_documented_settings_and_each_can_be_changed_alone(
+    sandbox: Sandbox,
+) -> None:
     app = sandbox.control.get("/app")
     assert app["settings"] == SHOWN
-    assert (app["key"], app["livemode"], app["id"]) == (sandbox.key, False, sandbox.customer()["app"])
+    assert (app["key"], app["livemode"], app["id"]) == (
+        sandbox.key,
+        False,
+        sandbox.customer()["app"],
+    )
     assert OTHERS.keys() == SHOWN.keys()
     for name, value in OTHERS.items():
         expected = {**SHOWN, name: value}
@@ -205,17 +246,23 @@ def test_a_wrong_name_or_value_is_rejected_and_nothing_changes(sandbox: Sandbox)
         ({"assumptions": {"no_such_assumption": "any"}}, "no_such_assumption"),
         ({"no_such_setting": 1}, "no_such_setting"),
         ({"merchant": {"address": "BP 7"}}, "settings.merchant.address: must be an array"),
-        ({"rate_limit": {"per_second": "a", "burst": 1}}, "settings.rate_limit.per_second: must be a number"),
+        (
+            {"rate_limit": {"per_second": "a", "burst": 1}},
+            "settings.rate_limit.per_second: must be a number",
+        ),
         ({"rate_limit": "50, 100"}, "settings.rate_limit: must be null or an object"),
     ):
-        answer = sandbox.control.request("PATCH", "/app", json={"settings": {"tax_rate": 18, **wrong}})
+        answer = sandbox.control.request(
+            "PATCH", "/app", json={"settings": {"tax_rate": 18, **wrong}}
+        )
         assert (answer.status_code, says in answer.json()["message"]) == (422, True), wrong
         assert settings(sandbox) == before
 
 
 def test_what_is_not_sent_stays_as_it_is(sandbox: Sandbox, live: Sandbox) -> None:
-    """B-99: a change of one assumption is merged with the others. B-02, B-07, B-21: the live side has settings of its
-    own, and they survive a reset of the data.
+    """B-99: a change of one assumption is merged with the others.
+
+    B-02, B-07, B-21: the live side has settings of its own, and they survive a reset of the data.
     """
     before = settings(sandbox)
     own = {"payment_received": "transaction", "success_url": "required"}
@@ -245,15 +292,22 @@ def test_snapshots_are_listed_replaced_and_deleted(sandbox: Sandbox) -> None:
     sandbox.control.post("/snapshots", {"name": "b"})
     sandbox.customer()
     sandbox.control.post("/snapshots", {"name": "a"})
-    assert [(row["name"], row["objects"]) for row in sandbox.control.get("/snapshots")["data"]] == [("a", 1), ("b", 0)]
+    assert [(row["name"], row["objects"]) for row in sandbox.control.get("/snapshots")["data"]] == [
+        ("a", 1),
+        ("b", 0),
+    ]
     assert sandbox.control.delete("/snapshots/b") is None
     assert [row["name"] for row in sandbox.control.get("/snapshots")["data"]] == ["a"]
     for name in ("", "a b", "x" * 65, "../a", ".", ".."):
-        assert sandbox.control.request("POST", "/snapshots", json={"name": name}).status_code == 422, name
+        assert (
+            sandbox.control.request("POST", "/snapshots", json={"name": name}).status_code == 422
+        ), name
 
 
-def test_a_restored_or_exported_world_is_the_one_that_was_saved(sandbox: Sandbox, other_world: Sandbox) -> None:
-    """Its clock, jobs, events, idempotency answers and counters: what happens afterwards is the same (B-93)."""
+def test_a_restored_or_exported_world_is_the_one_that_was_saved(
+    sandbox: Sandbox, other_world: Sandbox
+) -> None:
+    """Clock, jobs, events, idempotency responses, counters: the future is the same (B-93)."""
     subscription = sandbox.subscribe()
     body = {"email": "once@example.com", "name": "Once"}
     sandbox.api.request("POST", "/customers/", json=body, headers={"Idempotency-Key": "k"})
@@ -265,11 +319,16 @@ def test_a_restored_or_exported_world_is_the_one_that_was_saved(sandbox: Sandbox
     for world in (sandbox, other_world):
         world.control.post("/snapshots/saved/restore")
         assert (world.now, world.events(), len(world.invoices("id"))) == (now, before, 1)
-        replay = world.api.request("POST", "/customers/", json=body, headers={"Idempotency-Key": "k"})
+        replay = world.api.request(
+            "POST", "/customers/", json=body, headers={"Idempotency-Key": "k"}
+        )
         assert replay.headers["idempotent-replayed"] == "true"
         assert world.advance("40d")["events"] == later
         assert world.invoices("invoice_number", "created_at") == invoices
-        assert world.subscription(subscription["id"])["current_period_end"] == "2026-03-01T00:00:00.000Z"
+        assert (
+            world.subscription(subscription["id"])["current_period_end"]
+            == "2026-03-01T00:00:00.000Z"
+        )
 
 
 def test_an_export_is_a_file_of_tinydb(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -299,7 +358,9 @@ def row(kind: str, **fields: Any) -> Callable[[Any], Any]:
 
     def spoil(file: Any) -> None:
         table = file[f"{own(file)['key']}/{kind}"]
-        next(each for each in table.values() if fields.keys() <= each.keys() or kind != "email").update(fields)
+        next(
+            each for each in table.values() if fields.keys() <= each.keys() or kind != "email"
+        ).update(fields)
 
     return spoil
 
@@ -310,7 +371,9 @@ NO_WORLD: dict[str, Callable[[Any], Any]] = {
     "without a world": lambda file: file["worlds"].clear(),
     "of a key that is none": lambda file: own(file).update(key="demo"),
     "with unknown records": lambda file: file.update({f"{own(file)['key']}/spaceship": {"1": {}}}),
-    "with records of an unknown App": lambda file: file.update({"sk_test_else/customer": {"1": {}}}),
+    "with records of an unknown App": lambda file: file.update(
+        {"sk_test_else/customer": {"1": {}}}
+    ),
     "without settings": lambda file: file.pop(f"{own(file)['key']}/settings"),
     "at no instant": lambda file: own(file).update(now="noon"),
     "with a clock that goes back": lambda file: own(file).update(rate=-1),
@@ -319,7 +382,9 @@ NO_WORLD: dict[str, Callable[[Any], Any]] = {
     "with a job without a function": row("job", name="moon.landing"),
     "with a job at no instant": row("job", due="xxx"),
     "with an event of half an object": row("event", data={"object": {"object": "customer"}}),
-    "with an event of a wrong object": row("event", data={"object": {"object": "customer", "id": "c", "email": ["x"]}}),
+    "with an event of a wrong object": row(
+        "event", data={"object": {"object": "customer", "id": "c", "email": ["x"]}}
+    ),
     "with an email in no language": row("email", language="xx"),
     "with an email without its receipt": row("email", receipt=None),
     "with a wrong email": row("customer", email=7 * "x"),
@@ -353,15 +418,23 @@ PERSONAL = [
 
 @pytest.fixture
 def personal(sandbox: Sandbox, receiver: Receiver) -> Any:
-    """A world in which a person's data stands in as many places as possible, exported to be shared."""
+    """A world with a person's data in as many places as possible, exported to be shared."""
     sandbox.endpoint(receiver.url)
     name = "Ferdinand Ossengue"
     note = {"note": f"{name}, {EMAIL} or {PHONE}"}
     customer = sandbox.customer(name=name, email=EMAIL, phone=PHONE, metadata=note)["id"]
-    place = {"line1": STREET, "line2": "BP 777", "city": "secrettown", "state": "Woleu-Secret", "country": "GA"}
+    place = {
+        "line1": STREET,
+        "line2": "BP 777",
+        "city": "secrettown",
+        "state": "Woleu-Secret",
+        "country": "GA",
+    }
     sandbox.api.post(f"/customers/{customer}/addresses/", {**place, "is_default": True})
     plan = sandbox.plan()["id"]
-    sandbox.api.post("/subscriptions/", {"customer": customer, "plan": plan}, **{"Idempotency-Key": "once"})
+    sandbox.api.post(
+        "/subscriptions/", {"customer": customer, "plan": plan}, **{"Idempotency-Key": "once"}
+    )
     failing = sandbox.customer(name="王 小明", phone=FAILING_PHONE)["id"]
     sandbox.api.post("/subscriptions/", {"customer": failing, "plan": plan})
     for email in ("someone@corp.example", "fail@x.io", "good@x.io"):
@@ -371,7 +444,7 @@ def personal(sandbox: Sandbox, receiver: Receiver) -> Any:
 
 
 def test_nothing_personal_or_secret_is_in_it(sandbox: Sandbox, personal: Any) -> None:
-    """But for a magic value, which decides a payment still (B-54). The same world gives the same file."""
+    """But for a magic value, which decides a payment (B-54). The same world gives the same file."""
     whole = sandbox.control.get("/snapshots/saved", share="false")
     endpoints = next(table for name, table in whole.items() if name.endswith("webhook_endpoint"))
     secrets = [*PERSONAL, "good@x.io", *(each["secret"] for each in endpoints.values())]
@@ -384,26 +457,47 @@ def test_nothing_personal_or_secret_is_in_it(sandbox: Sandbox, personal: Any) ->
 
 
 def test_an_invented_value_is_the_same_wherever_it_stands(personal: Any) -> None:
-    tables = {name.rpartition("/")[2]: [*table.values()] for name, table in personal.items() if "/" in name}
-    customer = next(each for each in tables["customer"] if (each["phone"] or "").startswith("+24174"))
+    tables = {
+        name.rpartition("/")[2]: [*table.values()]
+        for name, table in personal.items()
+        if "/" in name
+    }
+    customer = next(
+        each for each in tables["customer"] if (each["phone"] or "").startswith("+24174")
+    )
     assert customer["email"].endswith("@example.com")
     name = f"{customer['firstname']} {customer['lastname']}"
     assert customer["metadata"]["note"] == f"{name}, {customer['email']} or {customer['phone']}"
     assert [len(word) for word in name.split()] == [len("Ferdinand"), len("Ossengue")]
     assert customer["email"] in {email["to"] for email in tables["email"]}
     assert customer["email"] in {intent["customer_email"] for intent in tables["payment_intent"]}
-    shapes = [[character.isdigit() for character in text] for text in (tables["address"][0]["line1"], STREET)]
+    shapes = [
+        [character.isdigit() for character in text]
+        for text in (tables["address"][0]["line1"], STREET)
+    ]
     assert shapes[0] == shapes[1]
-    assert {(each["secret"][:6], len(each["secret"])) for each in tables["webhook_endpoint"]} == {("whsec_", 38)}
+    assert {(each["secret"][:6], len(each["secret"])) for each in tables["webhook_endpoint"]} == {
+        ("whsec_", 38)
+    }
 
 
 def test_it_is_restored_and_goes_on_as_the_original_does(sandbox: Sandbox, personal: Any) -> None:
     """Counts, amounts and what the operator decides stay as they were."""
-    lists = ("customers", "subscriptions", "invoices", "transactions", "payment-intents", "webhooks")
+    lists = (
+        "customers",
+        "subscriptions",
+        "invoices",
+        "transactions",
+        "payment-intents",
+        "webhooks",
+    )
 
     def shape() -> list[Any]:
         rows = [row for name in lists for row in sandbox.api.pages(f"/{name}/", page_size=100)]
-        return [{key: row.get(key) for key in ("id", "status", "amount", "total", "created_at")} for row in rows]
+        return [
+            {key: row.get(key) for key in ("id", "status", "amount", "total", "created_at")}
+            for row in rows
+        ]
 
     before = shape()
     sandbox.advance("40d")

@@ -1,7 +1,8 @@
-"""Coverage of the document: ``--spec-coverage=FILE`` writes the table, ``--spec-coverage-complete`` minds it.
+"""The document's coverage: ``--spec-coverage=FILE`` writes, ``--spec-coverage-complete`` minds it.
 
-With the second option a run of the whole suite fails where a row of the table is empty; parts of the suite run as ever
-without it. It works with xdist: each worker hands on what it saw. Without the first this module is not loaded.
+With the second option a run of the whole suite fails where a row of the table is empty; parts of
+the suite run as ever without it. It works with xdist: each worker hands on what it saw. Without the
+first this module is not loaded.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from emulator.core.world import World
 OPTION, COMPLETE = "--spec-coverage", "--spec-coverage-complete"
 
 NEVER = frozenset({Point("field answered", "NextAction.url")})
-"""Never answered so far: no step of the emulator's has a page of its own. This should stay empty."""
+"""Without a response so far: no step of the emulator's has a page. This should stay empty."""
 
 
 def pytest_configure() -> None:
@@ -63,7 +64,9 @@ def pytest_testnodedown(node: Any) -> None:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     config = session.config
     if hasattr(config, "workeroutput"):
-        config.workeroutput["exercised"] = [[*point, test] for point, test in WATCH.exercised.items()]
+        config.workeroutput["exercised"] = [
+            [*point, test] for point, test in WATCH.exercised.items()
+        ]
         config.workeroutput["judged"] = StrictJudge.judged
     else:
         file = config.getoption(OPTION)
@@ -74,10 +77,12 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
         reporter.write_line(
-            f"\n{len(missing)} of {len(points.documented())} documented points without a test; table in {file}"
+            f"\n{len(missing)} of {len(points.documented())} documented points without a test;"
+            f" table in {file}"
         )
         reporter.write_line(
-            f"{StrictJudge.judged} bodies were validated by the letter of OpenAPI 3.0; a rejected one fails its test"
+            f"{StrictJudge.judged} bodies were validated by the letter of OpenAPI 3.0; a rejected"
+            " one fails its test"
         )
         for point in missing:
             reporter.write_line(f"no test exercises {point.kind}: {point.name}")
@@ -85,7 +90,10 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 def _table(points: Points) -> Iterator[str]:
     documented = sorted(points.documented())
-    yield "# Coverage of the specification\n\nWhich test exercises each part of the document first.\n\n"
+    yield (
+        "# Coverage of the specification\n\nWhich test exercises each part of the document"
+        " first.\n\n"
+    )
     yield "| parts | exercised |\n|---|---|\n"
     exercised = Counter(point.kind for point in documented if point in WATCH.exercised)
     for kind, number in Counter(point.kind for point in documented).items():

@@ -1,4 +1,4 @@
-"""Points: everything in the document of the service, one by one, and what one exchange exercises of it."""
+"""Points: all parts of the service's document, and the parts one exchange exercises."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from emulator.resources.registry import STATE_MACHINES
 LIMITS = ("minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems", "maxProperties")
 
 OWN_LIMITS = (("maxItems", ITEMS.most), ("maxLength", STRING.most))
-"""The sandbox's own bounds of whatever has none in the document (B-26). They are tested all together."""
+"""The sandbox's bounds of the document's unbounded things (B-26). One test has them all."""
 
 
 class Point(NamedTuple):
@@ -55,7 +55,9 @@ class Points:
     def __init__(self, contract: Contract) -> None:
         self.contract = contract
         self.document: Document = contract.document
-        self.properties = cache(lambda pointer: properties(self.document, Part(pointer, _at(self.document, pointer))))
+        self.properties = cache(
+            lambda pointer: properties(self.document, Part(pointer, _at(self.document, pointer)))
+        )
 
     # What is documented
 
@@ -63,7 +65,10 @@ class Points:
         found = set(transitions())
         for operation in self.contract.operations:
             found |= set(self._of_operation(operation))
-        found |= {Point("error code", code) for code in self.document["components"]["schemas"]["ErrorCode"]["enum"]}
+        found |= {
+            Point("error code", code)
+            for code in self.document["components"]["schemas"]["ErrorCode"]["enum"]
+        }
         return found | {Point("event", type) for type in self.document["x-webhooks"]}
 
     def _of_operation(self, operation: Operation) -> Iterator[Point]:
@@ -72,8 +77,13 @@ class Points:
             yield Point("status", f"{operation.name} {status}")
             content = answer.node.get("content", {}).get("application/json")
             if content:
-                schema = Part((*answer.pointer, "content", "application/json", "schema"), content["schema"])
-                yield from (Point("field answered", _name(part.pointer)) for part in self._fields(schema, set()))
+                schema = Part(
+                    (*answer.pointer, "content", "application/json", "schema"), content["schema"]
+                )
+                yield from (
+                    Point("field answered", _name(part.pointer))
+                    for part in self._fields(schema, set())
+                )
         for parameter in parameters(self.document, operation):
             if parameter["in"] == "query":
                 yield from self._of_parameter(operation, parameter)
@@ -86,7 +96,9 @@ class Points:
         name = f"{operation.name} ?{parameter['name']}"
         yield Point("parameter", name)
         schema = resolved(self.document, Part((), parameter["schema"])).node
-        yield from (Point("limit", f"{name} {word} {schema[word]}") for word in LIMITS if word in schema)
+        yield from (
+            Point("limit", f"{name} {word} {schema[word]}") for word in LIMITS if word in schema
+        )
 
     def _limits(self, part: Part) -> Iterator[Point]:
         for word, limit in self._limited(part).items():
@@ -95,7 +107,9 @@ class Points:
 
     def _limited(self, part: Part) -> dict[str, int]:
         nodes = [part.node, resolved(self.document, part).node]
-        nodes += [resolved(self.document, Part((), each)).node for each in nodes[1].get("allOf", ())]
+        nodes += [
+            resolved(self.document, Part((), each)).node for each in nodes[1].get("allOf", ())
+        ]
         return {word: node[word] for node in nodes for word in LIMITS if word in node}
 
     def _fields(self, schema: Part, seen: set[Pointer]) -> Iterator[Part]:
@@ -124,17 +138,25 @@ class Points:
         answer = dict(responses(self.document, operation)).get(str(exchange.status))
         content = answer and answer.node.get("content", {}).get("application/json")
         if answer and content and (body := _parsed(exchange.body)) is not None:
-            schema = Part((*answer.pointer, "content", "application/json", "schema"), content["schema"])
+            schema = Part(
+                (*answer.pointer, "content", "application/json", "schema"), content["schema"]
+            )
             yield from self._answered(schema, body)
 
     def _asked(self, operation: Operation, exchange: Exchange) -> Iterator[Point]:
-        known = {each["name"]: each for each in parameters(self.document, operation) if each["in"] == "query"}
+        known = {
+            each["name"]: each
+            for each in parameters(self.document, operation)
+            if each["in"] == "query"
+        }
         for name, value in parse_qsl(exchange.query.decode("latin-1")):
             if name in known:
                 yield Point("parameter", f"{operation.name} ?{name}")
                 schema = resolved(self.document, Part((), known[name]["schema"])).node
                 number = re.fullmatch(r"-?[0-9]{1,12}", value) and schema.get("type") == "integer"
-                yield from _reached(f"{operation.name} ?{name}", schema, int(value) if number else value)
+                yield from _reached(
+                    f"{operation.name} ?{name}", schema, int(value) if number else value
+                )
         schema_sent = request_schema(self.document, operation)
         if schema_sent and (body := _parsed(exchange.sent)) is not None:
             for part, value in self._present(schema_sent, body):
@@ -153,7 +175,9 @@ class Points:
         schema = resolved(self.document, schema)
         if isinstance(value, list) and "items" in schema.node:
             for each in value:
-                yield from self._present(Part((*schema.pointer, "items"), schema.node["items"]), each)
+                yield from self._present(
+                    Part((*schema.pointer, "items"), schema.node["items"]), each
+                )
         elif isinstance(value, dict):
             declared = self.properties(schema.pointer)
             for name in value.keys() & declared.keys():
@@ -171,7 +195,13 @@ def transition(kind: str, source: str | None, trigger: str, target: str) -> Poin
 
 
 def _reached(name: str, limits: dict[str, Any], value: Any) -> Iterator[Point]:
-    size = value if isinstance(value, int) else len(value) if isinstance(value, str | list | dict) else None
+    size = (
+        value
+        if isinstance(value, int)
+        else len(value)
+        if isinstance(value, str | list | dict)
+        else None
+    )
     for word in LIMITS:
         if word in limits and size is not None:
             beyond = limits[word] + (1 if word.startswith("max") else -1)
@@ -195,5 +225,7 @@ def _at(document: Document, pointer: Pointer) -> Any:
 
 def _name(pointer: Pointer) -> str:
     """Return the pointer to a property, in words: ``CustomerCreate.email``."""
-    words = [word for word in pointer if word not in ("components", "schemas", "properties", "allOf")]
+    words = [
+        word for word in pointer if word not in ("components", "schemas", "properties", "allOf")
+    ]
     return ".".join(word for word in words if not word.isdecimal()).replace(".items", "[]")

@@ -1,6 +1,4 @@
-"""The watch: hears every exchange of the run, those of raw sockets and browsers included, has those judged that no client
-judged, and notes what was exercised.
-"""
+"""The watch: hears every exchange of the run, has the unjudged judged, notes exercised points."""
 
 from __future__ import annotations
 
@@ -15,7 +13,7 @@ from contract_tests.surfaces.coverage.points import Exchange, Point, Points, tra
 from emulator.web.root_app import RootApp
 
 UNDOCUMENTED = ("/_emulator/inbox/", "/_emulator/openapi", "/_emulator/console/")
-"""What is under a document's address but answers as arranged, or is the document, or belongs to pages."""
+"""Under a document's address, but arranged responses, the document itself, or pages' parts."""
 
 PAGES = ("/checkout/", "/pay/", "/invoice/", "/receipt/")
 """The addresses of the buyer's pages, whose JSON form is documented."""
@@ -56,7 +54,7 @@ class Watch:
         self.note(transition(kind, source, trigger, target))
 
     def faults(self, *, judges: bool) -> Iterator[str]:
-        """What the exchanges since the last call have that the documents do not allow; judged ones count as sound."""
+        """Return the document's breaches since the last call; judged exchanges count as sound."""
         heard, self._heard = self._heard, []
         for exchange in heard:
             id = exchange.headers.get("request-id", "")
@@ -72,15 +70,25 @@ class Watch:
         prefix = next((each for each in self.contracts if exchange.path.startswith(each)), None)
         if prefix and _is_documented(exchange):
             contract = self.contracts[prefix]
-            for fault in contract.faults(*exchange[:2], exchange.status, exchange.headers, exchange.body):
+            for fault in contract.faults(
+                *exchange[:2], exchange.status, exchange.headers, exchange.body
+            ):
                 yield f"{exchange.method} {exchange.path} -> {exchange.status}: {fault}"
 
 
 def _is_documented(exchange: Exchange) -> bool:
-    """Return whether a document describes such an exchange; none describes HTML pages, and where their forms lead."""
-    is_page = exchange.headers.get("content-type", "").startswith("text/html") or exchange.status == 303
-    is_html = is_page and not exchange.path.startswith("/v1/") and not exchange.path.endswith("/html")
-    return exchange.method not in ("OPTIONS", "HEAD") and not exchange.path.startswith(UNDOCUMENTED) and not is_html
+    """Return whether a document describes the exchange; none describes pages or their forms."""
+    is_page = (
+        exchange.headers.get("content-type", "").startswith("text/html") or exchange.status == 303
+    )
+    is_html = (
+        is_page and not exchange.path.startswith("/v1/") and not exchange.path.endswith("/html")
+    )
+    return (
+        exchange.method not in ("OPTIONS", "HEAD")
+        and not exchange.path.startswith(UNDOCUMENTED)
+        and not is_html
+    )
 
 
 WATCH = Watch()
@@ -88,7 +96,7 @@ WATCH = Watch()
 
 
 class Tap(RootApp):
-    """The edge of a server, each exchange reported to the watch before the client has the end of it."""
+    """A server's edge: the watch hears of an exchange before the client has its end."""
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
@@ -118,7 +126,11 @@ def tapped(edge: RootApp) -> RootApp:
 
 
 def _exchange(scope: Any, sent: bytes, head: dict[str, Any], body: bytes) -> Exchange:
-    headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in head["headers"]}
+    headers = {
+        name.decode("latin-1").lower(): value.decode("latin-1") for name, value in head["headers"]
+    }
     # An encoded slash belongs to the name it stands in, so it stays encoded.
     path = unquote(re.sub("%2[Ff]", "%252F", bytes(scope["raw_path"]).decode("latin-1")))
-    return Exchange(scope["method"], path, scope["query_string"], sent, head["status"], headers, body)
+    return Exchange(
+        scope["method"], path, scope["query_string"], sent, head["status"], headers, body
+    )

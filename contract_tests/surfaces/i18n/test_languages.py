@@ -1,4 +1,4 @@
-"""Languages: how one is chosen and writes, catalogs that are whole, a console that is, and a third one, which is one file."""
+"""Languages: choice and writing, whole catalogs, a whole console, and a third one in one file."""
 
 from __future__ import annotations
 
@@ -40,8 +40,14 @@ ENGLISH, FRENCH = language_of("en"), language_of("fr")
     ("asked", "accepted", "code"),
     [
         *(("fr", "en", "fr"), ("../fr", None, "en"), ("", "", "en"), ("de", "fr", "fr")),
-        *((None, accepted, "fr") for accepted in ("de, fr;q=0.5", "fr-CA", "FR", "de, fr;q=0.8, en;q=0.7")),
-        *((None, accepted, "en") for accepted in ("de, fr;q=0.8, en;q=0.9", "fr;q=0", "fr;q=nonsense, en;q=0.1")),
+        *(
+            (None, accepted, "fr")
+            for accepted in ("de, fr;q=0.5", "fr-CA", "FR", "de, fr;q=0.8, en;q=0.7")
+        ),
+        *(
+            (None, accepted, "en")
+            for accepted in ("de, fr;q=0.8, en;q=0.9", "fr;q=0", "fr;q=nonsense, en;q=0.1")
+        ),
     ],
 )
 def test_the_language_asked_for_wins(asked: str | None, accepted: str | None, code: str) -> None:
@@ -66,8 +72,13 @@ def test_each_language_has_its_own_plural_rule_and_a_context_distinguishes_equal
         (1234, "TND", "1.234 TND", "1,234 TND", ("TND 1.234", "1,234 TND")),
     ],
 )
-def test_amounts(amount: int, currency: str, english: str, french: str, for_buyers: tuple[str, str]) -> None:
-    for language, text, for_buyer in ((ENGLISH, english, for_buyers[0]), (FRENCH, french, for_buyers[1])):
+def test_amounts(
+    amount: int, currency: str, english: str, french: str, for_buyers: tuple[str, str]
+) -> None:
+    for language, text, for_buyer in (
+        (ENGLISH, english, for_buyers[0]),
+        (FRENCH, french, for_buyers[1]),
+    ):
         assert re.sub(r"\s", " ", language.money(amount, currency)) == text
         assert re.sub(r"\s", " ", language.money_with_symbol(amount, currency)) == for_buyer
         assert " " not in language.money(amount, currency), "no line breaks inside of an amount"
@@ -90,7 +101,10 @@ def test_amounts(amount: int, currency: str, english: str, french: str, for_buye
     ],
 )
 def test_typed_amounts(text: str, currency: str, english: int | None, french: int | None) -> None:
-    assert (ENGLISH.parse_amount(text, currency), FRENCH.parse_amount(text, currency)) == (english, french)
+    assert (ENGLISH.parse_amount(text, currency), FRENCH.parse_amount(text, currency)) == (
+        english,
+        french,
+    )
 
 
 def test_periods_and_dates() -> None:
@@ -114,7 +128,7 @@ NOT_TWO = {
     3: "BHD IQD JOD KWD LYD OMR TND",
     4: "CLF UYW",
 }
-"""The currencies to which the standard gives another number of decimals than two; of these it gives none a minor unit:"""
+"""Currencies with another standard number of decimals than two; ``NO_UNIT`` have no minor unit."""
 
 NO_UNIT = "XAG XAU XBA XBB XBC XBD XDR XPD XPT XSU XTS XUA XXX"
 
@@ -133,7 +147,10 @@ def test_each_currency_in_words(language: Language) -> None:
         figure = f"{Decimal(AMOUNT).scaleb(-places):,.{places}f}"
         if language is FRENCH:
             figure = figure.translate({ord(","): " ", ord("."): ","})
-        for text in (language.money(AMOUNT, currency), language.money_with_symbol(AMOUNT, currency)):
+        for text in (
+            language.money(AMOUNT, currency),
+            language.money_with_symbol(AMOUNT, currency),
+        ):
             assert figure in " ".join(text.split()), currency
         assert language.parse_amount(figure, currency) == AMOUNT
 
@@ -147,13 +164,23 @@ TRANSLATED = [code for code in catalogs.languages() if code != catalogs.SOURCE]
 
 def pybabel(*arguments: str) -> None:
     """Run ``pybabel``, by its module: its script may not be on the path."""
-    subprocess.run([sys.executable, "-m", "babel.messages.frontend", "-q", *arguments], cwd=ROOT, check=True)
+    subprocess.run(
+        [sys.executable, "-m", "babel.messages.frontend", "-q", *arguments], cwd=ROOT, check=True
+    )
 
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("i18n") / "messages.pot"
-    pybabel("extract", "-F", "emulator/presentation/languages/babel.toml", "--add-location=file", "-o", str(file), ".")
+    pybabel(
+        "extract",
+        "-F",
+        "emulator/presentation/languages/babel.toml",
+        "--add-location=file",
+        "-o",
+        str(file),
+        ".",
+    )
     return file
 
 
@@ -171,7 +198,8 @@ def test_no_message_stands_inside_an_f_string() -> None:
         for text in ast.walk(ast.parse(source))
         if isinstance(text, ast.JoinedStr)
         for call in ast.walk(text)
-        if isinstance(call, ast.Call) and getattr(call.func, "attr", getattr(call.func, "id", "")) in DEFAULT_KEYWORDS
+        if isinstance(call, ast.Call)
+        and getattr(call.func, "attr", getattr(call.func, "id", "")) in DEFAULT_KEYWORDS
         if call.args and isinstance(call.args[0], ast.Constant)
     ]
     assert inside == []
@@ -181,17 +209,24 @@ def test_no_message_stands_inside_an_f_string() -> None:
 def test_every_message_is_translated_and_nothing_else(code: str, template: Path) -> None:
     """In every plural form, with the placeholders of the message."""
     messages, catalog = read(template), read(LOCALES / code / "LC_MESSAGES/messages.po")
-    wanted, translated = ({(each.context, each.id): each for each in found if each.id} for found in (messages, catalog))
+    wanted, translated = (
+        {(each.context, each.id): each for each in found if each.id}
+        for found in (messages, catalog)
+    )
     assert translated.keys() - wanted.keys() == set(), "translated, but not used"
     assert wanted.keys() - translated.keys() == set(), "used, but not translated"
     assert [key for key, message in translated.items() if message.fuzzy] == []
     assert catalog.obsolete == {}
     for message in translated.values():
-        source, forms = ([each] if isinstance(each, str) else each for each in (message.id, message.string))
+        source, forms = (
+            [each] if isinstance(each, str) else each for each in (message.id, message.string)
+        )
         assert len(forms) == (catalog.num_plurals if message.pluralizable else 1), message.id
         for form in forms:
             assert form, message.id
-            assert placeholders(form) - {"count"} == placeholders(source[-1]) - {"count"}, message.id
+            assert placeholders(form) - {"count"} == placeholders(source[-1]) - {"count"}, (
+                message.id
+            )
 
 
 def read(file: Path) -> Catalog:
@@ -204,7 +239,9 @@ def read(file: Path) -> Catalog:
 
 SWAHILI = {
     "Pay {merchant}": "Lipa {merchant}",
-    "Here is your invoice {number}. It is attached as a PDF.": "Hii ni ankara yako {number}. Imeambatishwa kama PDF.",
+    "Here is your invoice {number}. It is attached as a PDF.": (
+        "Hii ni ankara yako {number}. Imeambatishwa kama PDF."
+    ),
 }
 
 
@@ -239,7 +276,11 @@ def test_pages_offer_it_and_who_reads_it_is_written_to_in_it(sandbox: Sandbox) -
     """What it lacks is English."""
     with buyer(sandbox, link(sandbox), **{"Accept-Language": "sw-KE,fr;q=0.5"}) as awa:
         page = awa.open()
-    assert [name for name in page.elements if name.startswith("lang-")] == ["lang-en", "lang-fr", "lang-sw"]
+    assert [name for name in page.elements if name.startswith("lang-")] == [
+        "lang-en",
+        "lang-fr",
+        "lang-sw",
+    ]
     assert (page.language, page.said("lang-sw")) == ("sw", "Kiswahili")
     assert page.said("heading").startswith("Lipa ")
     assert page.said("pay").startswith("Pay ")
@@ -247,10 +288,12 @@ def test_pages_offer_it_and_who_reads_it_is_written_to_in_it(sandbox: Sandbox) -
     sandbox.api.post(f"/invoices/{sandbox.invoice(customer)['id']}/send/")
     email = sandbox.control.get("/emails")["data"][0]
     assert email["language"] == "sw"
-    assert "Hii ni ankara yako" in sandbox.control.request("GET", f"/emails/{email['id']}/html").text
+    assert (
+        "Hii ni ankara yako" in sandbox.control.request("GET", f"/emails/{email['id']}/html").text
+    )
 
 
-# -- the console in French: no sentence of a page stays English, and neither do the errors of its forms
+# -- the console in French: no sentence of a page or error of a form stays English
 
 
 DATA = ("code", "pre", "script", "style", "textarea")
@@ -263,7 +306,7 @@ SENTENCE = re.compile(r"\b[a-z]+ [a-z]+ [a-z]+\b")
 
 
 class Sentences(HTMLParser):
-    """The sentences of a page that are in its language: those in an element marked ``lang="en"`` are not meant."""
+    """A page's sentences in its language: elements marked ``lang="en"`` are not meant."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -297,7 +340,9 @@ def world(sandbox: Sandbox) -> list[str]:
     sandbox.advance("40d")
     sandbox.act(sandbox.subscribe(trial_period_days=7), "cancel")
     transaction = sandbox.api.get("/transactions/")["data"][0]
-    ids["refund"] = sandbox.api.post("/refunds/", {"transaction": transaction["id"], "amount": 100})["id"]
+    ids["refund"] = sandbox.api.post(
+        "/refunds/", {"transaction": transaction["id"], "amount": 100}
+    )["id"]
     failed, *_ = sandbox.deliveries({"id": ids["endpoint"]}, status="failed")
     objects = [*ids.values(), transaction["id"], failed["id"], sandbox.invoices("id")[0]]
     requests = [each["id"] for each in sandbox.control.get("/requests")["data"][:8]]
@@ -316,7 +361,9 @@ def test_no_sentence_of_a_page_stays_english(sandbox: Sandbox) -> None:
     left = {}
     with visiting(sandbox) as visitor:
         for path in ["", *paths]:
-            english, french = (Sentences(visitor.open(path, lang=code).html).found for code in ("en", "fr"))
+            english, french = (
+                Sentences(visitor.open(path, lang=code).html).found for code in ("en", "fr")
+            )
             assert english, f"{path} has no sentence: nothing was compared"
             left[path] = sorted(english & french)
     assert {path: sentences for path, sentences in left.items() if sentences} == {}
@@ -325,11 +372,21 @@ def test_no_sentence_of_a_page_stays_english(sandbox: Sandbox) -> None:
 def test_the_errors_of_forms_are_french_too(sandbox: Sandbox) -> None:
     with visiting(sandbox, **{"Accept-Language": "fr"}) as visitor:
         wrong = {
-            "settings.main_currency": visitor.do("settings", "settings", **{"settings.main_currency": "ZZZ"}),
-            "settings.tax_rate": visitor.do("settings", "settings", **{"settings.tax_rate:number": "101"}),
-            "match.path": visitor.do("fault", "failures", **{"then.status:number": "503", "match.path": "/nowhere/"}),
+            "settings.main_currency": visitor.do(
+                "settings", "settings", **{"settings.main_currency": "ZZZ"}
+            ),
+            "settings.tax_rate": visitor.do(
+                "settings", "settings", **{"settings.tax_rate:number": "101"}
+            ),
+            "match.path": visitor.do(
+                "fault", "failures", **{"then.status:number": "503", "match.path": "/nowhere/"}
+            ),
         }
-        assert wrong["settings.main_currency"].said("notice").endswith("doit être un code ISO 4217 en majuscules")
+        assert (
+            wrong["settings.main_currency"]
+            .said("notice")
+            .endswith("doit être un code ISO 4217 en majuscules")
+        )
         assert wrong["settings.tax_rate"].said("notice").endswith("doit être d’au plus 100")
         assert wrong["match.path"].said("notice").endswith("le service n’a pas de path /nowhere/")
         assert {field: page.elements["notice"]["data-fields"] for field, page in wrong.items()} == {
@@ -360,11 +417,15 @@ def _message_of(call: ast.Call) -> list[ast.expr]:
 
 
 def _written(message: ast.expr) -> str | None:
-    """Return the text of a literal; None for a variable, and for a text of which only placeholders are written."""
+    """Return a literal's text; None for a variable, and for placeholders alone."""
     parts = message.values if isinstance(message, ast.JoinedStr) else [message]
     if isinstance(message, ast.JoinedStr | ast.Constant):
         texts = [part.value if isinstance(part, ast.Constant) else "x" for part in parts]
-        return "".join(map(str, texts)) if any(" " in text.strip(" x:") for text in map(str, texts)) else None
+        return (
+            "".join(map(str, texts))
+            if any(" " in text.strip(" x:") for text in map(str, texts))
+            else None
+        )
     return None
 
 
@@ -374,5 +435,11 @@ def test_every_error_that_a_form_can_meet_has_a_french_text() -> None:
     table += [row.plain for row in ERRORS.values() if row.plain]
     written = [*written_messages()]
     assert len(written) > 80
-    texts = [*table, *written, *PROBLEMS.values(), *EXPLAINED.values(), *EXPLAINED_PATTERNS.values()]
+    texts = [
+        *table,
+        *written,
+        *PROBLEMS.values(),
+        *EXPLAINED.values(),
+        *EXPLAINED_PATTERNS.values(),
+    ]
     assert [text for text in texts if labels.translated(french, text) == text] == []

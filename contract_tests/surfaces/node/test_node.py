@@ -1,4 +1,4 @@
-"""The package for Node: how it comes to an emulator, and its module, whose examples pass and which leaves nothing behind."""
+"""The package for Node: its way to an emulator, its module, whose examples pass and clean up."""
 
 from __future__ import annotations
 
@@ -40,8 +40,10 @@ esac
 """
 
 
-def npx(tmp_path: Path, *given: str, programs: dict[str, str], **variables: str) -> subprocess.CompletedProcess[str]:
-    """``npx payments-emulator`` on a machine that has these programs alone, besides a shell and Node."""
+def npx(
+    tmp_path: Path, *given: str, programs: dict[str, str], **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """``npx payments-emulator`` on a machine with only these programs, a shell and Node."""
     folder = tmp_path / "bin"
     folder.mkdir(exist_ok=True)
     for program, script in programs.items():
@@ -50,14 +52,24 @@ def npx(tmp_path: Path, *given: str, programs: dict[str, str], **variables: str)
     for program in ("node", "sh", "basename", "mkdir", "cp"):
         if not (folder / program).exists():
             (folder / program).symlink_to(Path(str(shutil.which(program))).resolve())
-    own = {"PATH": str(folder), "HOME": str(tmp_path), "LD_LIBRARY_PATH": os.environ.get("LD_LIBRARY_PATH", "")}
+    own = {
+        "PATH": str(folder),
+        "HOME": str(tmp_path),
+        "LD_LIBRARY_PATH": os.environ.get("LD_LIBRARY_PATH", ""),
+    }
     return subprocess.run(
-        ["node", PACKAGE / "bin.cjs", *given], env={**own, **variables}, capture_output=True, text=True, check=False
+        ["node", PACKAGE / "bin.cjs", *given],
+        env={**own, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
 def test_the_command_on_the_path_is_taken(tmp_path: Path) -> None:
-    done = npx(tmp_path, "serve", programs={"payments-emulator": SAYS, "docker": SAYS, "python3": PYTHON})
+    done = npx(
+        tmp_path, "serve", programs={"payments-emulator": SAYS, "docker": SAYS, "python3": PYTHON}
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, "payments-emulator serve\n", "")
 
 
@@ -68,15 +80,29 @@ def test_its_exit_status_is_passed_on(tmp_path: Path) -> None:
 def test_where_python_is_a_release_is_installed_once(tmp_path: Path) -> None:
     wanted = {"PAYMENTS_EMULATOR_PACKAGE": "payments-emulator==1.2.3"}
     first = npx(tmp_path, "serve", programs={"python3": PYTHON, "docker": SAYS}, **wanted)
-    assert "installs -m pip install --quiet --disable-pip-version-check payments-emulator==1.2.3" in first.stderr
+    assert (
+        "installs -m pip install --quiet --disable-pip-version-check payments-emulator==1.2.3"
+        in first.stderr
+    )
     assert (first.returncode, first.stdout) == (0, "python -m emulator.cli.main serve\n")
     second = npx(tmp_path, "demo", programs={}, **wanted)
-    assert (second.returncode, second.stdout, second.stderr) == (0, "python -m emulator.cli.main demo\n", "")
+    assert (second.returncode, second.stdout, second.stderr) == (
+        0,
+        "python -m emulator.cli.main demo\n",
+        "",
+    )
 
 
-@pytest.mark.parametrize("programs", [{}, {"python3": "#!/bin/sh\nexit 1\n"}], ids=["no Python", "an old Python"])
+@pytest.mark.parametrize(
+    "programs", [{}, {"python3": "#!/bin/sh\nexit 1\n"}], ids=["no Python", "an old Python"]
+)
 def test_without_python_the_image_runs(tmp_path: Path, programs: dict[str, str]) -> None:
-    done = npx(tmp_path, "serve", programs={**programs, "docker": SAYS}, PAYMENTS_EMULATOR_PACKAGE="payments-emulator")
+    done = npx(
+        tmp_path,
+        "serve",
+        programs={**programs, "docker": SAYS},
+        PAYMENTS_EMULATOR_PACKAGE="payments-emulator",
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == f"docker run --rm --init --publish 127.0.0.1:4747:4747 {IMAGE} serve\n"
 
@@ -84,7 +110,10 @@ def test_without_python_the_image_runs(tmp_path: Path, programs: dict[str, str])
 def test_without_python_and_docker_it_says_what_it_needs(tmp_path: Path) -> None:
     done = npx(tmp_path, "serve", programs={})
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "payments-emulator: needs Python 3.11 or newer, with pip and venv, or Docker\n"
+    assert (
+        done.stderr
+        == "payments-emulator: needs Python 3.11 or newer, with pip and venv, or Docker\n"
+    )
 
 
 NODE = ("node", "--test", "--test-reporter=tap")
@@ -96,10 +125,18 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def node(root: Path, *command: str, fails: bool = False, folder: str = "node-test", **variables: str) -> str:
+def node(
+    root: Path, *command: str, fails: bool = False, folder: str = "node-test", **variables: str
+) -> str:
     variables = {**environment(root), **variables}
     done = subprocess.run(
-        command, cwd=root / folder, env=variables, capture_output=True, text=True, check=False, timeout=240
+        command,
+        cwd=root / folder,
+        env=variables,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=240,
     )
     assert bool(done.returncode) == fails, done.stdout + done.stderr
     return done.stdout
@@ -111,8 +148,12 @@ def write(root: Path, text: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("folder", "tests"), [("node-test", 21), ("node-test-app", 5), ("subscription-shop", 10)])
-def test_the_suite_of_an_example_passes_with_an_emulator_that_it_starts(root: Path, folder: str, tests: int) -> None:
+@pytest.mark.parametrize(
+    ("folder", "tests"), [("node-test", 21), ("node-test-app", 5), ("subscription-shop", 10)]
+)
+def test_the_suite_of_an_example_passes_with_an_emulator_that_it_starts(
+    root: Path, folder: str, tests: int
+) -> None:
     left = root / "tmp"
     left.mkdir()
     assert f"# pass {tests}\n# fail 0\n" in node(root, *NODE, folder=folder, TMPDIR=str(left))
@@ -159,7 +200,9 @@ def test_it_finds_a_running_emulator_where_each_app_has_the_name_of_its_test(roo
     write(root, WHERE)
     with RunningServer() as server:
         assert f"at {server.url}" in node(root, *NODE, PAYMENTS_EMULATOR_URL=server.url)
-        assert [app["name"][12:] for app in httpx.get(f"{server.url}/_emulator/apps").json()["data"]] == ["-where"]
+        assert [
+            app["name"][12:] for app in httpx.get(f"{server.url}/_emulator/apps").json()["data"]
+        ] == ["-where"]
 
 
 @pytest.mark.long
@@ -168,14 +211,18 @@ def test_the_emulator_that_it_started_ends_with_the_tests(root: Path) -> None:
     found = re.search(r"at http://127\.0\.0\.1:(\d+)", node(root, *NODE))
     assert found
     address = ("127.0.0.1", int(found[1]))
-    deadline = time.monotonic() + 60  # the signal is sent as the process exits, which does not wait for the emulator
+    deadline = (
+        time.monotonic() + 60
+    )  # the signal is sent as the process exits, which does not wait for the emulator
     with contextlib.suppress(ConnectionRefusedError):
         while True:
             socket.create_connection(address, 5).close()
             assert time.monotonic() < deadline, "the emulator is still running"
 
 
-SAMPLES = [each for page in PAGES for each in samples(page) if each.language == "js" and not each.reason]
+SAMPLES = [
+    each for page in PAGES for each in samples(page) if each.language == "js" and not each.reason
+]
 
 
 @pytest.mark.long
@@ -210,6 +257,10 @@ def test_it_has_the_words_of_the_python_class(root: Path, kind: str) -> None:
     declared = re.search(rf"(?:interface|class) {kind} {{\n(.*?)\n}}", types, re.S)
     assert declared
     theirs = set(re.findall(r"^  (?:static |readonly )?(\w+)[(<:]", declared[1], re.M))
-    ours = {re.sub("_(.)", lambda found: found[1].upper(), each) for each in dir(SAME[kind]) if each[0] != "_"}
+    ours = {
+        re.sub("_(.)", lambda found: found[1].upper(), each)
+        for each in dir(SAME[kind])
+        if each[0] != "_"
+    }
     assert ours - OF_PYTHON <= theirs, ours - OF_PYTHON - theirs
     assert theirs - ours - OF_INIT - OF_NODE == set()

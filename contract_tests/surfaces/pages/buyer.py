@@ -1,4 +1,4 @@
-"""A buyer without a browser: opens a page over HTTP, reads it as a program can, and sends its form."""
+"""A buyer without a browser: opens a page by HTTP, reads it as a program, sends its form."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ class Buyer:
     def open(self, path: str | None = None, **query: str) -> Page:
         return Page(self.http.get(path or self.path, params=query or None))
 
-    def send(self, fields: dict[str, str], path: str | None = None, **headers: str) -> httpx.Response:
+    def send(
+        self, fields: dict[str, str], path: str | None = None, **headers: str
+    ) -> httpx.Response:
         return self.http.post(path or self.path, data=fields, headers=headers)
 
     def pay(self, **fields: str) -> httpx.Response:
@@ -58,7 +60,9 @@ def policy(answer: httpx.Response) -> dict[str, str]:
 
 
 def session(sandbox: Sandbox, **fields: Any) -> Any:
-    return sandbox.session(**{"success_url": SUCCESS, "cancel_url": "https://shop.example.com/cart", **fields})
+    return sandbox.session(
+        **{"success_url": SUCCESS, "cancel_url": "https://shop.example.com/cart", **fields}
+    )
 
 
 SUCCESS = "https://shop.example.com/thanks?session={CHECKOUT_SESSION_ID}"
@@ -69,7 +73,9 @@ def link(sandbox: Sandbox, **fields: Any) -> Any:
 
 
 def invoice(sandbox: Sandbox, **fields: Any) -> Any:
-    return sandbox.invoice(**{"line_items": [{"description": "Repair", "unit_amount": 2000, "quantity": 3}], **fields})
+    return sandbox.invoice(
+        **{"line_items": [{"description": "Repair", "unit_amount": 2000, "quantity": 3}], **fields}
+    )
 
 
 def path_of(thing: Any) -> str:

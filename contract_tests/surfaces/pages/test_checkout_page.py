@@ -1,4 +1,4 @@
-"""The page of a checkout session, over HTTP: paying by every method, every state, once and only once (B-58)."""
+"""A checkout session's page by HTTP: paid once by every method, in every state (B-58)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,17 @@ from typing import Any
 import pytest
 
 from contract_tests.support.sandbox import Sandbox
-from contract_tests.surfaces.pages.buyer import CARD, DECLINED, PAYPAL, PHONE, STEP, SUCCESS, TRANSFER, buyer, session
+from contract_tests.surfaces.pages.buyer import (
+    CARD,
+    DECLINED,
+    PAYPAL,
+    PHONE,
+    STEP,
+    SUCCESS,
+    TRANSFER,
+    buyer,
+    session,
+)
 
 PAID = ("payment_intent.succeeded", "transaction.succeeded", "checkout.session.completed")
 
@@ -22,7 +32,7 @@ def intents(sandbox: Sandbox) -> list[Any]:
 
 
 def test_it_shows_who_is_paid_what_for_by_whom(sandbox: Sandbox) -> None:
-    """Addresses: the default address is pre-selected in hosted payment forms. ``customer_email`` prefills the form."""
+    """Addresses: the default one is pre-selected in hosted forms. ``customer_email`` prefills."""
     with buyer(sandbox, session(sandbox)) as awa:
         page, none = awa.open(), awa.open("/checkout/sess_000000000000000000000000")
     assert (none.status, none.state) == (404, "unknown")
@@ -32,13 +42,20 @@ def test_it_shows_who_is_paid_what_for_by_whom(sandbox: Sandbox) -> None:
     assert "Raphia basket" in page.said("lines")
     assert page.elements["cancel"]["href"] == "https://shop.example.com/cart"
     customer = sandbox.customer(phone="+24177000000")
-    address = {"line1": "12 rue des Palmiers", "city": "Libreville", "country": "GA", "is_default": True}
+    address = {
+        "line1": "12 rue des Palmiers",
+        "city": "Libreville",
+        "country": "GA",
+        "is_default": True,
+    }
     sandbox.api.post(f"/customers/{customer['id']}/addresses/", address)
     with buyer(sandbox, session(sandbox, customer=customer["id"])) as awa:
         page = awa.open()
     assert page.said("address") == "12 rue des PalmiersLibrevilleGabon"
     assert (page.fields["phone"], page.has("email")) == ("+24177000000", False)
-    with buyer(sandbox, session(sandbox, customer_email="new@example.com", payment_method_types=["paypal"])) as awa:
+    with buyer(
+        sandbox, session(sandbox, customer_email="new@example.com", payment_method_types=["paypal"])
+    ) as awa:
         page = awa.open()
         assert awa.pay(**CARD).status_code == 422
     assert page.fields["email"] == "new@example.com"
@@ -78,9 +95,10 @@ def test_a_payment_under_way_is_waited_for_and_then_leads_on(
 
 
 def test_failure_says_what_happened_and_lets_the_buyer_try_again(sandbox: Sandbox) -> None:
-    """CheckoutSession states: payment_failed, the session stays open for a retry; each attempt is a new intent.
+    """CheckoutSession states: payment_failed, the session stays open; each attempt is a new intent.
 
-    The form that failed makes no other. Success leads to the merchant, with the id for ``{CHECKOUT_SESSION_ID}``.
+    The form that failed makes no other. Success leads to the merchant, with the id for
+    ``{CHECKOUT_SESSION_ID}``.
     """
     made = session(sandbox)
     with buyer(sandbox, made) as awa:
@@ -88,7 +106,11 @@ def test_failure_says_what_happened_and_lets_the_buyer_try_again(sandbox: Sandbo
             (DECLINED, "PAYMENT_METHOD_NOT_SUPPORTED", "declined"),
             ({**PHONE, "phone": "+24177000002"}, "MOBILE_MONEY_REJECTED", "rejected on the phone"),
             ({**PHONE, "phone": "+24177000007"}, "UPSTREAM_ERROR", "not available"),
-            ({**PAYPAL, "paypal_email": "fail@example.com"}, "PAYMENT_METHOD_NOT_SUPPORTED", "declined"),
+            (
+                {**PAYPAL, "paypal_email": "fail@example.com"},
+                "PAYMENT_METHOD_NOT_SUPPORTED",
+                "declined",
+            ),
         ):
             form = {**awa.open().fields, "do": "pay", **fields}
             page = awa.follow(awa.send(form))
@@ -102,7 +124,9 @@ def test_failure_says_what_happened_and_lets_the_buyer_try_again(sandbox: Sandbo
     assert len(intents(sandbox)) == 5
 
 
-def test_a_tester_answers_in_place_of_phone_and_bank_and_a_buyer_at_a_step(sandbox: Sandbox) -> None:
+def test_a_tester_answers_in_place_of_phone_and_bank_and_a_buyer_at_a_step(
+    sandbox: Sandbox,
+) -> None:
     """B-54: …3220 is requires_action until it is confirmed on the page. A decision is made once."""
     for fields in (TRANSFER, {**PHONE, "phone": "+24177000003"}, STEP):
         for do, status in (("approve", "complete"), ("refuse", "payment_failed")):
@@ -117,15 +141,21 @@ def test_a_tester_answers_in_place_of_phone_and_bank_and_a_buyer_at_a_step(sandb
 
 
 def test_the_same_form_pays_once(sandbox: Sandbox) -> None:
-    """From many connections at once, at a double click, by the back button or a reload; and so in another browser."""
+    """From many connections at once, by double click, back button, reload; or another browser."""
     made = session(sandbox)
-    with buyer(sandbox, made) as awa, buyer(sandbox, made) as ama, sandbox.expect("customer.created", *PAID):
+    with (
+        buyer(sandbox, made) as awa,
+        buyer(sandbox, made) as ama,
+        sandbox.expect("customer.created", *PAID),
+    ):
         form, late = ({**each.open().fields, "do": "pay", **CARD} for each in (awa, ama))
         with ThreadPoolExecutor(8) as pool:
             answers = list(pool.map(awa.send, [form] * 8))
         answers += [awa.send(form), ama.send(late)]
         assert awa.open().state == "paid"
-    assert {answer.headers["location"] for answer in answers} == {SUCCESS.replace("{CHECKOUT_SESSION_ID}", made["id"])}
+    assert {answer.headers["location"] for answer in answers} == {
+        SUCCESS.replace("{CHECKOUT_SESSION_ID}", made["id"])
+    }
     assert len(intents(sandbox)) == 1
 
 
@@ -144,18 +174,29 @@ def test_an_expired_page_says_so(sandbox: Sandbox) -> None:
 
 
 def test_setup_saves_the_method_and_charges_nothing(sandbox: Sandbox) -> None:
-    """B-54, B-58: a card that is checked is saved once its buyer confirms: magic values decide what is saved."""
+    """B-54, B-58: a checked card is saved once the buyer confirms: magic values decide."""
     customer = sandbox.customer()["id"]
-    for do, ends, saved in (("refuse", "payment_failed", 0), (None, "complete", 1), ("approve", "complete", 2)):
+    for do, ends, saved in (
+        ("refuse", "payment_failed", 0),
+        (None, "complete", 1),
+        ("approve", "complete", 2),
+    ):
         made = session(sandbox, mode="setup", customer=customer)
         with buyer(sandbox, made) as awa:
             page = awa.open()
-            assert (page.said("pay"), page.said("due-today")) == ("Save the payment method", "0 XAF")
+            assert (page.said("pay"), page.said("due-today")) == (
+                "Save the payment method",
+                "0 XAF",
+            )
             assert "30,000 XAF" not in page.text
             answer = awa.pay(**(STEP if do else CARD))
             if do:
                 page = awa.follow(answer)
-                assert (page.state, page.has("card-step"), now(sandbox, made)["status"]) == ("step", True, "processing")
+                assert (page.state, page.has("card-step"), now(sandbox, made)["status"]) == (
+                    "step",
+                    True,
+                    "processing",
+                )
                 answer = awa.send({**page.fields, "do": do})
             assert now(sandbox, made)["status"] == ends
             if ends == "complete":
@@ -169,7 +210,12 @@ def test_a_subscription_says_what_it_will_charge_and_when(sandbox: Sandbox) -> N
     """After a canceled subscription's last period nothing is charged, so nothing is announced."""
     plan = sandbox.plan(trial_period_days=7)
     customer = sandbox.customer()["id"]
-    body = {"mode": "subscription", "line_items": [{"plan": plan["id"]}], "currency": "XAF", "customer": customer}
+    body = {
+        "mode": "subscription",
+        "line_items": [{"plan": plan["id"]}],
+        "currency": "XAF",
+        "customer": customer,
+    }
     with buyer(sandbox, sandbox.api.post("/checkout-sessions/", body)) as awa:
         page = awa.open()
         assert page.said("terms").startswith("7 days free, then 5,000 XAF every month")
@@ -180,7 +226,9 @@ def test_a_subscription_says_what_it_will_charge_and_when(sandbox: Sandbox) -> N
         assert done.said("next-charge") == "The next payment of 5,000 XAF is on January 8, 2026."
         [subscription] = sandbox.api.get("/subscriptions/")["data"]
         assert subscription["status"] == "trialing"
-        sandbox.api.post(f"/subscriptions/{subscription['id']}/cancel/", {"cancel_at_period_end": True})
+        sandbox.api.post(
+            f"/subscriptions/{subscription['id']}/cancel/", {"cancel_at_period_end": True}
+        )
         assert "next-charge" not in awa.open().elements
 
 

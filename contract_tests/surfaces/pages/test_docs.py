@@ -28,7 +28,9 @@ def site(server: RunningServer) -> Iterator[httpx.Client]:
         yield client
 
 
-def test_a_page_loads_nothing_from_elsewhere_and_may_run_nothing_of_others(site: httpx.Client) -> None:
+def test_a_page_loads_nothing_from_elsewhere_and_may_run_nothing_of_others(
+    site: httpx.Client,
+) -> None:
     assets: set[str] = set()
     for path in (*PAGES, "/docs/?api=control", "/docs/?api=nothing"):
         answer = site.get(path)
@@ -40,15 +42,20 @@ def test_a_page_loads_nothing_from_elsewhere_and_may_run_nothing_of_others(site:
         assert '<header class="top">' in answer.text
         assets |= {*re.findall(r"/docs/assets/[\w-]+\.(?:js|css)", answer.text)}
     for asset in assets:
-        assert site.get(asset).headers["content-type"].split(";")[0] in ("text/javascript", "text/css")
+        assert site.get(asset).headers["content-type"].split(";")[0] in (
+            "text/javascript",
+            "text/css",
+        )
     names = ("swagger-ui.css.map", "..%2f..%2f__init__.py", "")
     for path in ("/nothing/<script>", *(f"/docs/assets/{name}" for name in names)):
         answer = site.get(path)
         assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND"), path
 
 
-def test_what_stands_in_the_guide_once_stands_here_once(sandbox: Sandbox, site: httpx.Client) -> None:
-    """Every error, event, state, magic value and magic key has its place on one page, to which ``doc_url`` leads."""
+def test_what_stands_in_the_guide_once_stands_here_once(
+    sandbox: Sandbox, site: httpx.Client
+) -> None:
+    """Every error, event, state, magic value, magic key has one place; ``doc_url`` leads there."""
     error = sandbox.api.rejected("GET", "/customers/cust_x/", 404, "CUSTOMER_NOT_FOUND")
     page, _, code = error["doc_url"].partition("#")
     assert f'id="{code}"' in site.get(page).text
@@ -66,8 +73,12 @@ def test_what_stands_in_the_guide_once_stands_here_once(sandbox: Sandbox, site: 
     assert paid in catalog["life_cycles"]["invoice"]
     assert any(key["begins"] == "revoked" for key in catalog["magic_keys"])
     assert site.get("/openapi.yaml").text.startswith("openapi: 3.0.3")
-    for base, version in product(("/openapi", "/_emulator/openapi", "/openapi-pages"), ("", "-3.1")):
-        assert site.get(f"{base}{version}.json").json()["openapi"] == ("3.1.0" if version else "3.0.3")
+    for base, version in product(
+        ("/openapi", "/_emulator/openapi", "/openapi-pages"), ("", "-3.1")
+    ):
+        assert site.get(f"{base}{version}.json").json()["openapi"] == (
+            "3.1.0" if version else "3.0.3"
+        )
 
 
 def test_the_first_page_says_the_two_values_and_three_links(server: RunningServer) -> None:
@@ -110,11 +121,18 @@ def test_a_page_of_the_guide_is_served_and_nothing_around_it(
 ) -> None:
     page = served.get("/docs/guide/renewals/")
     assert page.text == "<h1>Test renewals</h1>"
-    assert page.headers["Content-Security-Policy"].startswith("default-src 'none'; script-src 'self'")
+    assert page.headers["Content-Security-Policy"].startswith(
+        "default-src 'none'; script-src 'self'"
+    )
     assert served.get("/docs/guide").headers["Location"] == "/docs/guide/"
     for path in ("nothing/", "%2e%2e/secret.txt", "..%2fsecret.txt", "%00"):
         assert served.get(f"/docs/guide/{path}").json()["code"] == "NOT_FOUND", path
     monkeypatch.setattr(reference, "GUIDE", Path("/nowhere"))
-    with RunningServer() as server, http_client(base_url=server.url, follow_redirects=True) as client:
+    with (
+        RunningServer() as server,
+        http_client(base_url=server.url, follow_redirects=True) as client,
+    ):
         places = {page: client.get(f"/docs/guide/{page}").url.path for page in ("", "renewals/")}
-    assert places == {"": "/llms.txt", "renewals/": "/docs/guide/renewals.md"}, "where the site was not built"
+    assert places == {"": "/llms.txt", "renewals/": "/docs/guide/renewals.md"}, (
+        "where the site was not built"
+    )

@@ -1,4 +1,4 @@
-"""The buyer's pages in each language, their sandbox panel, and their JSON form, each answer as its document has it."""
+"""The buyer's pages in each language, with sandbox panel and JSON form, as documented."""
 
 from __future__ import annotations
 
@@ -29,11 +29,19 @@ from emulator.engine.reference_data import ReferenceData
 from emulator.resources.payments.operator import DEFAULT_FAILURE_CODE
 from emulator.ui.buyer.render import ERRORS
 
-MAGIC = {f"{type}.{value.name}": value for type, values in ReferenceData().magic.items() for value in values}
+MAGIC = {
+    f"{type}.{value.name}": value
+    for type, values in ReferenceData().magic.items()
+    for value in values
+}
 
 
-@pytest.mark.parametrize(("accepted", "language"), [("", "en"), ("de, fr;q=0.8, en;q=0.7", "fr"), (",;=" * 1000, "en")])
-def test_accept_language_chooses_and_lang_outdoes_it_and_stays(sandbox: Sandbox, accepted: str, language: str) -> None:
+@pytest.mark.parametrize(
+    ("accepted", "language"), [("", "en"), ("de, fr;q=0.8, en;q=0.7", "fr"), (",;=" * 1000, "en")]
+)
+def test_accept_language_chooses_and_lang_outdoes_it_and_stays(
+    sandbox: Sandbox, accepted: str, language: str
+) -> None:
     with buyer(sandbox, link(sandbox), **{"Accept-Language": accepted}) as awa:
         assert awa.open().language == language
         page = awa.open(lang="fr")
@@ -44,7 +52,9 @@ def test_accept_language_chooses_and_lang_outdoes_it_and_stays(sandbox: Sandbox,
 
 
 def test_french_through_and_through(sandbox: Sandbox) -> None:
-    codes = {value.code for value in MAGIC.values() if value.code} | {DEFAULT_FAILURE_CODE["payment"]}
+    codes = {value.code for value in MAGIC.values() if value.code} | {
+        DEFAULT_FAILURE_CODE["payment"]
+    }
     assert codes <= ERRORS.keys(), "every way to fail has a sentence of its own"
     with buyer(sandbox, invoice(sandbox), **{"Accept-Language": "fr"}) as awa:
         page = awa.open()
@@ -69,7 +79,9 @@ def test_the_panel_fills_a_value_in_without_a_script(sandbox: Sandbox) -> None:
             assert filled.language == "fr"
             values = json.loads(str(page.elements[name]["data-fill"]))
             assert values["method"] in name
-            assert values.items() <= filled.fields.items(), "the link fills in what the script would"
+            assert values.items() <= filled.fields.items(), (
+                "the link fills in what the script would"
+            )
 
 
 class JsonBuyer(Buyer):
@@ -79,7 +91,9 @@ class JsonBuyer(Buyer):
         return self._checked(self.http.get(self.path, params=query), status)
 
     def send_json(self, status: int = 200, **form: Any) -> Any:
-        return self._checked(self.http.post(self.path, json={"token": self.page()["token"]} | form), status)
+        return self._checked(
+            self.http.post(self.path, json={"token": self.page()["token"]} | form), status
+        )
 
     def _checked(self, answer: httpx.Response, status: int) -> Any:
         assert answer.status_code == status, answer.text
@@ -115,15 +129,22 @@ def test_a_session_is_paid_and_its_receipt_is_shown(sandbox: Sandbox, opened: Op
     assert opened(f"/receipt/{receipt['id']}").page() == receipt
 
 
-def test_what_is_wrong_or_declined_may_be_tried_again_and_a_step_is_answered(sandbox: Sandbox, opened: Opens) -> None:
+def test_what_is_wrong_or_declined_may_be_tried_again_and_a_step_is_answered(
+    sandbox: Sandbox, opened: Opens
+) -> None:
     here = opened(session(sandbox))
-    assert here.send_json(422, method="mobile_money", phone="12").get("errors", {}).keys() == {"phone"}
+    assert here.send_json(422, method="mobile_money", phone="12").get("errors", {}).keys() == {
+        "phone"
+    }
     assert here.send_json(403, token="wrong")["problem"]
     declined = here.send_json(**DECLINED)
     assert declined["state"] == "payable"
     assert declined["payment_intent"]["last_error"]["code"] == "PAYMENT_METHOD_NOT_SUPPORTED"
     step = here.send_json(**STEP)
-    assert (step["state"], step["payment_intent"]["next_action"]["type"]) == ("step", "confirm_card")
+    assert (step["state"], step["payment_intent"]["next_action"]["type"]) == (
+        "step",
+        "confirm_card",
+    )
     assert here.send_json(do="approve", payment=step["payment_intent"]["id"])["state"] == "paid"
     here = opened(link(sandbox, collect_customer_info=False))
     waiting = here.send_json(method="mobile_money", phone="+24177000006")

@@ -1,4 +1,4 @@
-"""The pages of a payment link (B-59), of an invoice and of a receipt (B-45, B-53, B-66), over HTTP."""
+"""The pages of a payment link (B-59), an invoice and a receipt (B-45, B-53, B-66), by HTTP."""
 
 from __future__ import annotations
 
@@ -45,7 +45,10 @@ def test_a_field_that_will_not_do_is_marked(sandbox: Sandbox) -> None:
             *(("quantity", each) for each in ("0", "1.5", "x", "9999999")),
         ):
             answer = awa.pay(**{**CARD, **WHO, marked: typed})
-            assert (answer.status_code, f'id="{marked}-wrong"' in answer.text) == (422, True), (marked, typed)
+            assert (answer.status_code, f'id="{marked}-wrong"' in answer.text) == (422, True), (
+                marked,
+                typed,
+            )
 
 
 TYPED: dict[tuple[str, str], dict[str, int | None]] = {
@@ -57,7 +60,7 @@ TYPED: dict[tuple[str, str], dict[str, int | None]] = {
     },
     ("EUR", "fr"): {"1 015,5": 101_550},
 }
-"""By currency and language what is typed, and the amount that is paid; ``test_language`` has how each writes numbers."""
+"""By currency and language: typed text and paid amount; ``test_language`` has the writing."""
 
 
 @pytest.mark.parametrize(("currency", "language"), TYPED)
@@ -75,7 +78,7 @@ def test_a_donor_says_how_much(sandbox: Sandbox, currency: str, language: str) -
 
 
 def test_a_product_s_present_name_and_the_link_s_price_are_shown(sandbox: Sandbox) -> None:
-    """B-67: and its picture, which the policy lets the browser load. A free one suggests its amount.
+    """B-67: and its picture, as the policy allows. One of free price suggests its amount.
 
     Of several the buyer chooses one.
     """
@@ -87,14 +90,19 @@ def test_a_product_s_present_name_and_the_link_s_price_are_shown(sandbox: Sandbo
         page = awa.open()
     assert (page.said("title"), page.said("total")) == ("Big basket", "2,000 XAF")
     assert page.elements["picture"]["src"] == picture
-    assert "img-src data: https://pictures.example.com;" in page.answer.headers["content-security-policy"]
+    assert (
+        "img-src data: https://pictures.example.com;"
+        in page.answer.headers["content-security-policy"]
+    )
     free = sandbox.product(price_type="free", unit_amount=2000)["id"]
     with buyer(sandbox, link(sandbox, payment_link_type="product", products=[free])) as awa:
         assert awa.open().fields["amount"] == "2000"
         awa.pay(**CARD, **WHO, amount="3000")
     assert last_amount(sandbox) == 3000
     ids = [sandbox.product(name=name, unit_amount=7000)["id"] for name in ("Basket", "Mat")]
-    with buyer(sandbox, link(sandbox, payment_link_type="product", products=ids, allow_quantity=True)) as awa:
+    with buyer(
+        sandbox, link(sandbox, payment_link_type="product", products=ids, allow_quantity=True)
+    ) as awa:
         assert {f"product-{id}" for id in ids} <= awa.open().elements.keys()
         assert awa.pay(**CARD, **WHO).status_code == 422
         assert awa.follow(awa.pay(**CARD, **WHO, product=ids[1], quantity="3")).state == "paid"
@@ -108,7 +116,10 @@ def test_two_tabs_of_one_browser_pay_once(sandbox: Sandbox) -> None:
         tabs = [{**awa.open().fields, "do": "pay", **CARD, **WHO} for _ in range(2)]
         answers = [awa.send(form) for form in tabs]
         done = awa.open()
-    assert (done.status, done.state) == (200, "paid"), "a reload, or the way back, shows what was paid"
+    assert (done.status, done.state) == (
+        200,
+        "paid",
+    ), "a reload, or the way back, shows what was paid"
     assert "You paid 5,000 XAF" in done.text
     assert answers[0].headers["location"] == answers[1].headers["location"]
     assert uses(sandbox, made) == 1
@@ -122,7 +133,11 @@ def test_two_tabs_of_one_browser_pay_once(sandbox: Sandbox) -> None:
 
 def test_a_buyer_sees_the_payments_of_its_own_and_can_pay_again(sandbox: Sandbox) -> None:
     made = link(sandbox)
-    with buyer(sandbox, made) as awa, buyer(sandbox, made) as ama, buyer(sandbox, link(sandbox)) as other:
+    with (
+        buyer(sandbox, made) as awa,
+        buyer(sandbox, made) as ama,
+        buyer(sandbox, link(sandbox)) as other,
+    ):
         location = awa.pay(**TRANSFER, **WHO).headers["location"]
         assert awa.open().state == "waiting"
         assert ama.open().state == "payable"
@@ -157,14 +172,16 @@ def test_a_link_that_is_over_archived_exhausted_or_deleted_is_closed(sandbox: Sa
     assert uses(sandbox, once) == 1
 
 
-LOGO = "data:image/png;base64," + (
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
+LOGO = (
+    "data:image/png;base64,"
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ"
+    "AAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
 )
 PICTURE = "https://pictures.example.com/basket.png"
 
 
 def test_lines_and_picture_are_shown_before_and_after_the_payment(sandbox: Sandbox) -> None:
-    """B-67: the invoice page has the lines, with name and image of the product; tax, and where the merchant is.
+    """B-67: an invoice's page has lines with name and image, the tax, and the merchant's place.
 
     A failure is reported, and an overdue invoice can still be paid.
     """
@@ -191,7 +208,9 @@ def test_lines_and_picture_are_shown_before_and_after_the_payment(sandbox: Sandb
 
 
 @pytest.mark.parametrize("method", [CARD, PHONE], ids=lambda fields: fields["method"])
-def test_an_invoice_is_paid_on_its_page_which_leads_to_the_receipt(sandbox: Sandbox, method: dict[str, str]) -> None:
+def test_an_invoice_is_paid_on_its_page_which_leads_to_the_receipt(
+    sandbox: Sandbox, method: dict[str, str]
+) -> None:
     """Invoice states: open, payment received → paid, event ``invoice.paid``."""
     made = invoice(sandbox)
     with buyer(sandbox, made) as awa:
@@ -199,9 +218,16 @@ def test_an_invoice_is_paid_on_its_page_which_leads_to_the_receipt(sandbox: Sand
             page = awa.open()
             done = awa.follow(awa.pay(**method))
         for each in (page, done):
-            assert (each.said("title"), each.said("total")) == (f"Invoice {made['invoice_number']}", "6,000 XAF")
+            assert (each.said("title"), each.said("total")) == (
+                f"Invoice {made['invoice_number']}",
+                "6,000 XAF",
+            )
         assert page.said("due-date") == "Due on January 31, 2026"
-        assert (done.status, done.state, done.said("paid-on")) == (200, "paid", "Paid on January 1, 2026")
+        assert (done.status, done.state, done.said("paid-on")) == (
+            200,
+            "paid",
+            "Paid on January 1, 2026",
+        )
         page = awa.open(str(done.elements["receipt-link"]["href"]))
         [receipt] = sandbox.api.get("/receipts/")["data"]
         assert awa.open(path_of(receipt)).status == page.status == 200
@@ -222,7 +248,9 @@ def test_buyers_read_the_merchants_name(sandbox: Sandbox) -> None:
     sandbox.api.post(f"/invoices/{made['id']}/send/")
     [email] = sandbox.control.get("/emails")["data"]
     assert email["subject"] == f"Invoice {made['invoice_number']} from Maison Okoumé"
-    assert "Maison Okoumé" in pdfs.text(sandbox.api.request("GET", f"/invoices/{made['id']}/pdf/").content)
+    assert "Maison Okoumé" in pdfs.text(
+        sandbox.api.request("GET", f"/invoices/{made['id']}/pdf/").content
+    )
     sandbox.settings(mobile_money="handset")
     sandbox.buy(made)
     [prompt] = sandbox.control.get("/phones/+24177123456")["data"]
@@ -252,9 +280,13 @@ AWKWARD = [0, 0.01, 19.25, 33.333333]
 
 
 @pytest.mark.parametrize("discount", [0, 777])
-@pytest.mark.parametrize("currency", ["XAF", "EUR", pytest.param("TND", marks=pytest.mark.long), "CLF"])
-def test_every_surface_has_the_sums_of_the_api(sandbox: Sandbox, currency: str, discount: int) -> None:
-    """B-23, B-24, B-65: PDF, page, receipt, and each email as text and HTML; the rows add up to the total."""
+@pytest.mark.parametrize(
+    "currency", ["XAF", "EUR", pytest.param("TND", marks=pytest.mark.long), "CLF"]
+)
+def test_every_surface_has_the_sums_of_the_api(
+    sandbox: Sandbox, currency: str, discount: int
+) -> None:
+    """B-23, B-24, B-65: PDF, page, receipt, emails (text, HTML); rows add up to the total."""
     sandbox.settings(currencies=["XAF", "EUR", "TND", "CLF"])
     for rate in AWKWARD if (currency, discount) == ("EUR", 777) else AWKWARD[-1:]:
         sandbox.settings(tax_rate=rate)
@@ -265,26 +297,43 @@ def test_every_surface_has_the_sums_of_the_api(sandbox: Sandbox, currency: str, 
         made = invoice(sandbox, line_items=lines, currency=currency)
         net = made["subtotal"] - discount
         tax = per_cent(net, rate)
-        sums = {"discount_amount": discount, "tax_amount": tax, "total": net + tax, "amount_remaining": net + tax}
+        sums = {
+            "discount_amount": discount,
+            "tax_amount": tax,
+            "total": net + tax,
+            "amount_remaining": net + tax,
+        }
         made = sandbox.control.patch(f"/objects/{made['id']}", sums) if discount else made
         assert {name: made[name] for name in sums} == sums
-        rows = [(name, amount) for name, amount in (("Discount", -discount), (f"Tax ({rate:.10g}%)", tax)) if amount]
+        rows = [
+            (name, amount)
+            for name, amount in (("Discount", -discount), (f"Tax ({rate:.10g}%)", tax))
+            if amount
+        ]
         for surface, (text, last) in surfaces(sandbox, made, rows).items():
             words = re.sub(r"<[^>]+>|[:|]|\s", "", unescape(text))
             expected = [*rows, (last, net + tax)] if last else rows
-            missing = [row for row in expected if f"{row[0]}{written(row[1], currency)}".replace(" ", "") not in words]
+            missing = [
+                row
+                for row in expected
+                if f"{row[0]}{written(row[1], currency)}".replace(" ", "") not in words
+            ]
             assert missing == [], (surface, rate, words)
 
 
 def surfaces(sandbox: Sandbox, made: Any, rows: Sequence[object]) -> dict[str, tuple[str, str]]:
-    """Return the text of each surface, and what it calls its last row; a page without other rows has none."""
+    """Return surfaces' texts and their names of the last row; a page of no other rows has none."""
     sandbox.api.post(f"/invoices/{made['id']}/send/")
     with buyer(sandbox, made) as awa:
         before = awa.open().text
         done = awa.follow(awa.pay(**CARD))
         receipt = awa.open(str(done.elements["receipt-link"]["href"])).text
     pdf = pdfs.text(sandbox.api.request("GET", f"/invoices/{made['id']}/pdf/").content)
-    shown = {"page": (before, "Total" if rows else ""), "PDF": (pdf, "Total"), "receipt": (receipt, "Amount paid")}
+    shown = {
+        "page": (before, "Total" if rows else ""),
+        "PDF": (pdf, "Total"),
+        "receipt": (receipt, "Amount paid"),
+    }
     for email in sandbox.control.get("/emails", page_size=2)["data"]:
         for form in ("raw", "html"):
             text = sandbox.control.request("GET", f"/emails/{email['id']}/{form}").text
@@ -296,4 +345,8 @@ def surfaces(sandbox: Sandbox, made: Any, rows: Sequence[object]) -> dict[str, t
 def written(amount: int, currency: str) -> str:
     places = {"XAF": 0, "EUR": 2, "TND": 3, "CLF": 4}[currency]
     sign, figure = "-" * (amount < 0), f"{abs(amount) / 10**places:,.{places}f}"
-    return f"{sign.replace('-', '−')}{figure} XAF" if currency == "XAF" else f"{sign}{SYMBOLS[currency]}{figure}"
+    return (
+        f"{sign.replace('-', '−')}{figure} XAF"
+        if currency == "XAF"
+        else f"{sign}{SYMBOLS[currency]}{figure}"
+    )

@@ -1,4 +1,4 @@
-"""What must not happen on a buyer's page: foreign markup, foreign forms, redirects to anywhere, cards in answers."""
+"""Never on a buyer's page: foreign markup or forms, redirects to anywhere, cards in responses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ from contract_tests.surfaces.pages.buyer import (
 from emulator.ui.buyer.payables import web_url
 
 NASTY = [
-    "<script>alert(1)</script> \"><img src=x onerror=alert(1)>' {{ 7*7 }} {% raw %} ${7*7} </style></title></textarea><!--",
+    (
+        "<script>alert(1)</script> \"><img src=x onerror=alert(1)>' {{ 7*7 }} {% raw %} ${7*7}"
+        " </style></title></textarea><!--"
+    ),
     "😀👩‍👩‍👧 Café — “ça va ?” \u202eمرحبا بالعالم\u202c שלום",
     "é" * 2000,
 ]
@@ -32,14 +35,22 @@ BOUGHT = ("customer.created", "payment_intent.succeeded", "transaction.succeeded
 
 
 @pytest.mark.parametrize("text", NASTY, ids=["markup", "scripts", "long"])
-def test_whatever_a_merchant_writes_or_a_browser_sends_shows_as_text(sandbox: Sandbox, text: str) -> None:
+def test_whatever_a_merchant_writes_or_a_browser_sends_shows_as_text(
+    sandbox: Sandbox, text: str
+) -> None:
     name = text[:255]
     product = sandbox.product(name=name, description=text, metadata={"note": text[:500]})
     customer = sandbox.customer(name=name)
     things = [
-        session(sandbox, customer=customer["id"], line_items=[{"description": text, "unit_amount": 5000}]),
+        session(
+            sandbox,
+            customer=customer["id"],
+            line_items=[{"description": text, "unit_amount": 5000}],
+        ),
         link(sandbox, payment_link_type="product", products=[product["id"]], name=text),
-        link(sandbox, payment_link_type="product", products=[product["id"], sandbox.product()["id"]]),
+        link(
+            sandbox, payment_link_type="product", products=[product["id"], sandbox.product()["id"]]
+        ),
         invoice(sandbox, customer=customer, description=text, footer=text),
     ]
     for thing, expected in zip(things, (text, text, name, text), strict=True):
@@ -49,7 +60,11 @@ def test_whatever_a_merchant_writes_or_a_browser_sends_shows_as_text(sandbox: Sa
             assert " ".join(expected.split()) in " ".join(page.text.split())
             assert page.html.count("<script") == 1
             assert "<img" not in page.html
-            again = Page(awa.send({**page.fields, "do": "pay", "method": "bank_card", "name": text, "phone": text}))
+            again = Page(
+                awa.send(
+                    {**page.fields, "do": "pay", "method": "bank_card", "name": text, "phone": text}
+                )
+            )
             assert (again.status, again.html.count("<script")) == (422, 1)
             asked = awa.open(lang=text, fill=text, method=text, payment=text, new=text)
             assert (asked.status, asked.html.count("<script")) == (200, 1)
@@ -75,12 +90,23 @@ def test_a_page_may_load_nothing_and_run_only_its_own(sandbox: Sandbox) -> None:
 
 
 def test_a_form_leads_to_every_success_url_that_is_accepted(sandbox: Sandbox) -> None:
-    """B-82: its origin is in the policy of the page, of an app the scheme alone; what no policy can name is rejected.
+    """B-82: its origin (an app's: scheme) is in the page's policy; unnameable ones are rejected.
 
     A browser that names another gets the merchant's all the same.
     """
-    assert web_url("javascript:alert(1)") is web_url("data:text/html,x") is web_url("//evil.example") is None
-    hosts = ("SHOP.Example.com", "shop_1.example.com.", "xn--boutique-w-e4af.example:8443", "[::1]:3000", "127.0.0.1")
+    assert (
+        web_url("javascript:alert(1)")
+        is web_url("data:text/html,x")
+        is web_url("//evil.example")
+        is None
+    )
+    hosts = (
+        "SHOP.Example.com",
+        "shop_1.example.com.",
+        "xn--boutique-w-e4af.example:8443",
+        "[::1]:3000",
+        "127.0.0.1",
+    )
     for url, origin in [
         *((f"https://{host}/{{CHECKOUT_SESSION_ID}}", f"https://{host}") for host in hosts),
         ("myapp://thanks?id={CHECKOUT_SESSION_ID}", "myapp:"),
@@ -90,7 +116,9 @@ def test_a_form_leads_to_every_success_url_that_is_accepted(sandbox: Sandbox) ->
             page = awa.open()
             assert origin in policy(page.answer)["form-action"].split()
             assert page.elements["cancel"]["href"] == "http://localhost:3000/cart"
-            answer = awa.pay(**CARD, success_url="https://evil.example", redirect="https://evil.example")
+            answer = awa.pay(
+                **CARD, success_url="https://evil.example", redirect="https://evil.example"
+            )
             assert answer.headers["location"] == url.replace("{CHECKOUT_SESSION_ID}", made["id"])
     for url in ("myapp://thanks", "exp://192.168.0.2:8081/--/thanks", "com.example.shop://a/b?c#d"):
         with buyer(sandbox, link(sandbox, redirect_url={"success": url, "cancel": url})) as awa:
@@ -102,7 +130,9 @@ def test_a_form_leads_to_every_success_url_that_is_accepted(sandbox: Sandbox) ->
         "https://shop.example.com:70000/",
     ):
         body = sandbox.session_body(success_url=url)
-        rejected = sandbox.api.rejected("POST", "/checkout-sessions/", 422, "INVALID_FIELD", json=body)
+        rejected = sandbox.api.rejected(
+            "POST", "/checkout-sessions/", 422, "INVALID_FIELD", json=body
+        )
         assert rejected["param"] == "success_url", url
 
 
@@ -116,7 +146,9 @@ def test_a_form_without_a_token_of_ours_does_nothing(sandbox: Sandbox) -> None:
                 assert (page.status, page.state) == (403, "payable")
                 assert "try again" in page.said("problem")
     with sandbox.expect(*BOUGHT), Buyer(sandbox.url, awa.path) as other:
-        assert other.send({**page.fields, "do": "pay", **CARD, **WHO}).status_code == 303, "the form it got is good"
+        assert other.send({**page.fields, "do": "pay", **CARD, **WHO}).status_code == 303, (
+            "the form it got is good"
+        )
 
 
 def test_a_form_that_another_site_or_page_sends_does_nothing(sandbox: Sandbox) -> None:
@@ -127,17 +159,32 @@ def test_a_form_that_another_site_or_page_sends_does_nothing(sandbox: Sandbox) -
             for do in ("approve", "refuse"):
                 awa.send({**form, "do": do, "payment": payment})
                 assert ama.open().state == "waiting", "a payment of another page cannot be decided"
-            for header in ("Origin: https://evil.example", "Origin: null", "Sec-Fetch-Site: cross-site"):
+            for header in (
+                "Origin: https://evil.example",
+                "Origin: null",
+                "Sec-Fetch-Site: cross-site",
+            ):
                 name, _, value = header.partition(": ")
                 assert awa.send(form, **{name: value}).status_code == 403, header
             assert awa.send(form, **{"Sec-Fetch-Site": "same-site"}).status_code == 403
             answer = awa.http.put(awa.path)
-        assert (answer.status_code, set(answer.headers["allow"].split(", "))) == (405, {"GET", "HEAD", "POST"})
-        assert awa.send(form, Origin=sandbox.url, **{"Sec-Fetch-Site": "same-origin"}).status_code == 303
+        assert (answer.status_code, set(answer.headers["allow"].split(", "))) == (
+            405,
+            {"GET", "HEAD", "POST"},
+        )
+        assert (
+            awa.send(form, Origin=sandbox.url, **{"Sec-Fetch-Site": "same-origin"}).status_code
+            == 303
+        )
 
 
 def test_a_card_that_was_sent_is_never_shown_again(sandbox: Sandbox) -> None:
-    for broken in ({"cvc": "1"}, {"expiry": "1"}, {"number": "4242 4242 4242 4241"}, {"token": "x"}):
+    for broken in (
+        {"cvc": "1"},
+        {"expiry": "1"},
+        {"number": "4242 4242 4242 4241"},
+        {"token": "x"},
+    ):
         with buyer(sandbox, session(sandbox)) as awa:
             for answer in (awa.pay(**{**CARD, "cvc": "9876", **broken}), awa.pay(**CARD)):
                 for secret in ("4242 4242 4242 424", "424242424242424", "9876"):
@@ -152,20 +199,30 @@ def test_a_body_that_is_no_form_does_nothing(sandbox: Sandbox) -> None:
         clock = sandbox.control.get("/clock")
         assert len({awa.open().answer.headers["request-id"] for _ in range(3)}) == 3
         for body in (b"\xff\xfe", b"a=b&" * 200, b"x" * 100_000, b"{", b"[1]"):
-            for media_type in ("application/x-www-form-urlencoded", "application/json", "multipart/form-data"):
+            for media_type in (
+                "application/x-www-form-urlencoded",
+                "application/json",
+                "multipart/form-data",
+            ):
                 answer = awa.http.post(awa.path, content=body, headers={"Content-Type": media_type})
                 assert answer.status_code == 403, (body[:9], media_type)
     assert sandbox.control.get("/clock") == clock == before
 
 
 def test_a_page_offers_and_takes_only_what_a_profile_allows(sandbox: Sandbox) -> None:
-    """Security profile rules 4 and 5, by the buyer's address (B-95): 203.0.113.0/24 is in GA. Nothing is made."""
-    profile = {"name": "Not there", "blocked_countries": ["GA"], "allowed_payment_methods": ["bank_card"]}
+    """Profile rules 4, 5, by the buyer's address (B-95; GA is 203.0.113.0/24). Nothing is made."""
+    profile = {
+        "name": "Not there",
+        "blocked_countries": ["GA"],
+        "allowed_payment_methods": ["bank_card"],
+    }
     sandbox.api.post("/security-profiles/", profile)
     for thing in (session(sandbox), link(sandbox), invoice(sandbox)):
         for address, status in (("203.0.113.9", 403), ("198.51.100.9", 303)):
             with buyer(sandbox, thing, **{"X-Forwarded-For": address}) as visitor:
                 page = visitor.open()
-                assert [f'value="{each}"' in page.html for each in ("bank_card", "mobile_money")] == [True, False]
+                assert [
+                    f'value="{each}"' in page.html for each in ("bank_card", "mobile_money")
+                ] == [True, False]
                 assert visitor.pay(**CARD, **WHO).status_code == status
     assert sandbox.api.get("/payment-intents/")["pagination"]["count"] == 3

@@ -1,4 +1,6 @@
-"""Text as people type and paste it, in the forms of buyers' pages and of the console, and in the console's search (B-35)."""
+"""Text as people type and paste it, in the forms of buyers' pages and of the console, and in the
+console's search (B-35).
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,16 @@ import pytest
 
 from contract_tests.support.sandbox import Sandbox
 from contract_tests.surfaces.console.visitor import visiting
-from contract_tests.surfaces.pages.buyer import CARD, PAYPAL, PHONE, TRANSFER, WHO, Buyer, buyer, session
+from contract_tests.surfaces.pages.buyer import (
+    CARD,
+    PAYPAL,
+    PHONE,
+    TRANSFER,
+    WHO,
+    Buyer,
+    buyer,
+    session,
+)
 
 PHONES = {
     "blanks": "+241 77 00 00 00",
@@ -44,9 +55,18 @@ FORMS = {
     "expiry: blanks and a dash": {**CARD, "expiry": "\N{NO-BREAK SPACE}12 \N{EN DASH} 2030 "},
     "cvc: full width": {**CARD, "cvc": " １２３"},
     "cvc: marks of direction": {**CARD, "cvc": "\u202a123\u202c"},
-    "IBAN: blanks and marks": {**TRANSFER, "iban": "\u2066FR14\N{NO-BREAK SPACE}2004 1010-0505.0001 3M02 606\u2069"},
-    "IBAN: full width": {**TRANSFER, "iban": "ＦＲ１４２００４１０１００５０５０００１３Ｍ０２６０６"},
-    "PayPal: blanks and marks": {**PAYPAL, "paypal_email": "\N{NO-BREAK SPACE}\u200bawa@example.com\u200e "},
+    "IBAN: blanks and marks": {
+        **TRANSFER,
+        "iban": "\u2066FR14\N{NO-BREAK SPACE}2004 1010-0505.0001 3M02 606\u2069",
+    },
+    "IBAN: full width": {
+        **TRANSFER,
+        "iban": "ＦＲ１４２００４１０１００５０５０００１３Ｍ０２６０６",
+    },
+    "PayPal: blanks and marks": {
+        **PAYPAL,
+        "paypal_email": "\N{NO-BREAK SPACE}\u200bawa@example.com\u200e ",
+    },
 }
 
 
@@ -62,7 +82,11 @@ def test_a_buyer_pays_with_what_was_typed_or_pasted(sandbox: Sandbox, form: dict
     [intent] = sandbox.api.get("/payment-intents/")["data"]
     assert intent["status"] in ("succeeded", "processing")
     [customer] = sandbox.api.get("/customers/")["data"]
-    assert (customer["firstname"], customer["lastname"], customer["email"]) == ("Awa", "Diop", WHO["email"])
+    assert (customer["firstname"], customer["lastname"], customer["email"]) == (
+        "Awa",
+        "Diop",
+        WHO["email"],
+    )
 
 
 WRONG = {
@@ -93,7 +117,9 @@ WAYS_TO_SEARCH = [*PHONES.values(), "77 00 00 00", "٧٧٠٠٠٠٠٠", "\u202a77
 @pytest.mark.parametrize("text", WAYS_TO_SEARCH)
 def test_the_console_finds_a_phone_by_its_digits(sandbox: Sandbox, text: str) -> None:
     customer = sandbox.customer(phone="+24177000000")
-    sandbox.api.post("/customers/", {"email": "moussa@example.com", "name": "Moussa Ba", "phone": "+24177000001"})
+    sandbox.api.post(
+        "/customers/", {"email": "moussa@example.com", "name": "Moussa Ba", "phone": "+24177000001"}
+    )
     with visiting(sandbox) as visitor:
         assert "Nothing matches" not in visitor.open("search", q=text).text
         shown = visitor.open("objects", kind="customer", query=text)
@@ -101,7 +127,9 @@ def test_the_console_finds_a_phone_by_its_digits(sandbox: Sandbox, text: str) ->
         assert "Moussa" not in shown.text
 
 
-def test_the_console_reads_numbers_of_any_script_and_no_marks_around_a_text(sandbox: Sandbox) -> None:
+def test_the_console_reads_numbers_of_any_script_and_no_marks_around_a_text(
+    sandbox: Sandbox,
+) -> None:
     with visiting(sandbox) as visitor:
         visitor.do("run", **{"rate:number": "\u200f٦٠"})
         assert sandbox.control.get("/clock")["rate"] == 60

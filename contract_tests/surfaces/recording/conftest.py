@@ -14,21 +14,36 @@ START = "2026-01-01T09:00:00Z"
 
 
 def others(payments: Emulator) -> None:
-    """Customers with cards, names that change, and products: nothing that the subscription needs."""
+    """Customers with cards, changed names, and products: nothing the subscription needs."""
     api = payments.api
     for number in range(3):
-        customer = api.post("/v1/customers/", {"email": f"buyer{number}@example.com", "name": "Buyer"})["id"]
+        customer = api.post(
+            "/v1/customers/", {"email": f"buyer{number}@example.com", "name": "Buyer"}
+        )["id"]
         api.post("/v1/payment-methods/", {"customer": customer, **CARD})
         api.patch(f"/v1/customers/{customer}/", {"name": "Other"})
-        api.post("/v1/products/", {"name": f"Basket {number}", "unit_amount": 2000, "currency": "XAF"})
+        api.post(
+            "/v1/products/", {"name": f"Basket {number}", "unit_amount": 2000, "currency": "XAF"}
+        )
 
 
 def past_due(payments: Emulator) -> str:
     api = payments.api
     others(payments)
-    body = {"email": "awa@example.com", "name": "Awa Diop", "phone": "+24177000000", "metadata": {"shop": "Bo's {1}"}}
+    body = {
+        "email": "awa@example.com",
+        "name": "Awa Diop",
+        "phone": "+24177000000",
+        "metadata": {"shop": "Bo's {1}"},
+    }
     customer = api.post("/v1/customers/", body)["id"]
-    terms = {"name": "Premium", "description": "All of it", "amount": 5000, "currency": "XAF", "interval": "month"}
+    terms = {
+        "name": "Premium",
+        "description": "All of it",
+        "amount": 5000,
+        "currency": "XAF",
+        "interval": "month",
+    }
     plan = api.post("/v1/subscription-plans/", terms)["id"]
     subscription = api.post("/v1/subscriptions/", {"customer": customer, "plan": plan})["id"]
     payments.configure(tax_rate=18)

@@ -1,4 +1,4 @@
-"""``record``: tests of what was done, in every form, that run by themselves and bring another world to the same end."""
+"""``record``: tests of past actions, in every form, which bring another world to the same end."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ RUNNABLE = [
 @pytest.fixture
 def payments(local_server: LocalServer) -> Iterator[Emulator]:
     """A world in which nothing was done yet."""
-    with Emulator(key="sk_test_again", clock="2026-01-01T00:00:00Z", seed=3, server=local_server) as payments:
+    with Emulator(
+        key="sk_test_again", clock="2026-01-01T00:00:00Z", seed=3, server=local_server
+    ) as payments:
         yield payments
 
 
@@ -44,14 +46,16 @@ Again = Callable[[str], list[str]]
 
 @pytest.fixture
 def again(local_server: LocalServer) -> Again:
-    """Calls a recorded test for pytest in this process, in a world that starts alike; the types of its events."""
+    """Play a recorded pytest test here, in a world of equal start; return its events' types."""
 
     def call(text: str) -> list[str]:
         marker = re.search(r'@pytest.mark.payments\(clock="(.+?)", seed=(\d+)\)\n', text)
         assert marker
         script: dict[str, Any] = {}
         exec(compile(text.replace(marker[0], ""), "test_recorded.py", "exec"), script)
-        with Emulator(key="sk_test_called", clock=marker[1], seed=int(marker[2]), server=local_server) as payments:
+        with Emulator(
+            key="sk_test_called", clock=marker[1], seed=int(marker[2]), server=local_server
+        ) as payments:
             script["test_recorded"](payments)
             return payments.events.types
 
@@ -91,36 +95,58 @@ def run(form: str, file: Path, server: LocalServer) -> subprocess.CompletedProce
         shutil.copytree(EXAMPLES / "payments-emulator", module, dirs_exist_ok=True)
     variables = {**environment(file.parent), "PAYMENTS_EMULATOR_URL": server.url}
     return subprocess.run(
-        commands[form], cwd=file.parent, env=variables, capture_output=True, text=True, timeout=60, check=False
+        commands[form],
+        cwd=file.parent,
+        env=variables,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
 
 
 @pytest.mark.parametrize("form", RUNNABLE)
 def test_the_story_runs_and_fails_where_no_subscription_is_renewed(
-    form: str, played: Emulator, local_server: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    form: str,
+    played: Emulator,
+    local_server: LocalServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     file = tmp_path / FILES[form]
     ended = cli(played, "record", "--as", form, "--out", str(file))
     assert (ended.status, ended.output) == (0, ""), ended
     done = run(form, file, local_server)
     assert done.returncode == 0, done.stdout + done.stderr
-    monkeypatch.setitem(REGISTRY.jobs, "subscription.renew", lambda *_: None)  # type: ignore[arg-type]  # a dict it is
+    # a dict it is
+    monkeypatch.setitem(REGISTRY.jobs, "subscription.renew", lambda *_: None)  # type: ignore[arg-type]
     done = run(form, file, local_server)
-    assert (done.returncode != 0, "subscription.payment_failed" in done.stdout + done.stderr) == (True, True)
+    assert (done.returncode != 0, "subscription.payment_failed" in done.stdout + done.stderr) == (
+        True,
+        True,
+    )
 
 
 def test_settings_that_are_lists_are_lists_in_every_form(local_server: LocalServer) -> None:
-    with Emulator(key="sk_test_lists", settings={"renewal_retry_days": [2, 4]}, server=local_server) as payments:
+    with Emulator(
+        key="sk_test_lists", settings={"renewal_retry_days": [2, 4]}, server=local_server
+    ) as payments:
         payments.customer()
         assert [form for form in FORMS if "[2, 4]" not in payments.recording(form)] == []
 
 
-def test_ids_have_names_cards_are_test_cards_and_all_events_are_expected(played: Emulator, again: Again) -> None:
+def test_ids_have_names_cards_are_test_cards_and_all_events_are_expected(
+    played: Emulator, again: Again
+) -> None:
     """In order."""
     text = recorded(played)
     assert "subscription = payments.api" not in text  # nothing refers to it
     for part in (
-        *('"customer": customer_', '"number": "4242424242424242"', '"transaction": transactions["data"][0]["id"]'),
+        *(
+            '"customer": customer_',
+            '"number": "4242424242424242"',
+            '"transaction": transactions["data"][0]["id"]',
+        ),
         'transactions = payments.api.get(f"/_emulator/objects?kind=transaction&related={',
         *("assert response.status_code == 409", '"subscription.payment_failed",\n    ]\n'),
     ):
@@ -132,28 +158,38 @@ def test_ids_have_names_cards_are_test_cards_and_all_events_are_expected(played:
         text = cli(played, "record", "--as", form).output
         assert [
             part
-            for part in (played.key, "4242 4242", played.api.get("/v1/subscriptions/")["data"][0]["id"])
+            for part in (
+                played.key,
+                "4242 4242",
+                played.api.get("/v1/subscriptions/")["data"][0]["id"],
+            )
             if part in text
         ] == []
 
 
 def test_what_a_buyer_paid_on_a_page_is_paid(payments: Emulator, again: Again) -> None:
-    """By a test account where an account was given. The journal shows no more of a card than its last digits."""
+    """By a test account for an account. The journal shows a card's last digits alone."""
     lines = [{"description": "Basket", "unit_amount": 2000}]
     session = payments.api.post("/v1/checkout-sessions/", {"currency": "XAF", "line_items": lines})
     headers = {"Accept": "application/json"}
     token = payments.client.get(session["url"], headers=headers).json()["token"]
     card = {"method": "bank_card", "number": "5200 8282 8282 8210", "expiry": "12/30", "cvc": "973"}
     form = {"token": token, "name": "Awa Diop", "email": "awa@example.com", **card}
-    assert payments.client.post(session["url"], headers=headers, data=form).json()["state"] == "paid"
+    assert (
+        payments.client.post(session["url"], headers=headers, data=form).json()["state"] == "paid"
+    )
     customer = payments.api.post("/v1/customers/", {"email": "a@example.com", "name": "Awa"})["id"]
     account = {"customer": customer, "type": "bank_transfer", "iban": "GB33BUKB20201555555555"}
     payments.api.post("/v1/payment-methods/", account)
     text = recorded(payments)
     assert '"checkout.session.completed"' in text
     requests = payments.api.get("/_emulator/requests")["data"]
-    shown = str([text, *(payments.api.get(f"/_emulator/requests/{each['id']}") for each in requests)])
-    assert [part for part in ("5200", "28282828", '"973"', "GB33BUKB20201555555555") if part in shown] == []
+    shown = str(
+        [text, *(payments.api.get(f"/_emulator/requests/{each['id']}") for each in requests)]
+    )
+    assert [
+        part for part in ("5200", "28282828", '"973"', "GB33BUKB20201555555555") if part in shown
+    ] == []
     again(text)
 
 
@@ -172,7 +208,9 @@ def test_webhooks_go_to_an_inbox(payments: Emulator, again: Again) -> None:
 @pytest.mark.breaks_the_document
 @pytest.mark.parametrize("then", [{"drop": "after"}, {"hang_ms": 1}], ids=str)
 def test_a_fault_after_which_there_is_no_response_is_no_step(payments: Emulator, then: Any) -> None:
-    payments.api.post("/_emulator/faults", {"match": {"operation": "createSubscriptionPlan"}, "then": then})
+    payments.api.post(
+        "/_emulator/faults", {"match": {"operation": "createSubscriptionPlan"}, "then": then}
+    )
     payments.api.post("/v1/customers/", AWA)
     text = recorded(payments)
     assert ("/v1/customers/" in text, "faults" in text) == (True, False)
@@ -201,8 +239,12 @@ def test_what_was_done_while_the_clock_ran_is_done_again(payments: Emulator, aga
 
 
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.long)])
-def test_a_walk_that_is_recorded_causes_the_same_events(seed: int, local_server: LocalServer, again: Again) -> None:
-    with Emulator(key="sk_test_walked", clock="2026-01-31T00:00:00Z", seed=7, server=local_server) as payments:
+def test_a_walk_that_is_recorded_causes_the_same_events(
+    seed: int, local_server: LocalServer, again: Again
+) -> None:
+    with Emulator(
+        key="sk_test_walked", clock="2026-01-31T00:00:00Z", seed=7, server=local_server
+    ) as payments:
         walker = Walker(payments, seed)
         for _ in range(120):
             assert walker.step() is None
@@ -215,7 +257,12 @@ def test_what_lies_between_start_and_stop_is_recorded(payments: Emulator, again:
     api = payments.api
     others(payments)
     state = api.get("/_emulator/recording/state")
-    assert state == {"is_recording": False, "since_request": None, "until_request": None, "request_count": 0}
+    assert state == {
+        "is_recording": False,
+        "since_request": None,
+        "until_request": None,
+        "request_count": 0,
+    }
     started = cli(payments, "record", "--start")
     assert (started.status, started.output, "record --stop'" in started.errors) == (0, "", True)
     assert "Nothing is recorded yet" in refused(payments, "--stop", "--as", "pytest")
@@ -250,11 +297,16 @@ def test_what_a_part_depends_on_is_in_it(payments: Emulator, again: Again) -> No
         again(text)
 
 
-PAST = "this world holds objects from before its journal: it was loaded, imported or read from a state file"
+PAST = (
+    "this world holds objects from before its journal: it was loaded, imported or read from a state"
+    " file"
+)
 
 
 @pytest.mark.parametrize("how", ["load", "import"])
-def test_what_needs_a_past_without_its_journal_is_refused(how: str, payments: Emulator, again: Again) -> None:
+def test_what_needs_a_past_without_its_journal_is_refused(
+    how: str, payments: Emulator, again: Again
+) -> None:
     """It would be a test that cannot pass. What needs no past is recorded beside it."""
     api, client = payments.api, payments.client
     payments.trigger("subscription.created")
@@ -266,7 +318,9 @@ def test_what_needs_a_past_without_its_journal_is_refused(how: str, payments: Em
         assert client.put("/_emulator/snapshots/before", json=snapshot).is_success
     api.post("/_emulator/snapshots/before/restore")
     payments.clock.advance("31d")
-    assert f"No request changed anything by itself, and {PAST}" in refused(payments, "--as", "pytest")
+    assert f"No request changed anything by itself, and {PAST}" in refused(
+        payments, "--as", "pytest"
+    )
     subscribed(payments)
     payments.clock.advance("31d")
     assert again(recorded(payments)).count("invoice.paid") == 2

@@ -22,11 +22,15 @@ def text(pdf: bytes) -> str:
 
 
 def links(pdf: bytes) -> set[Any]:
-    return {note.get_object()["/A"]["/URI"] for page in read(pdf).pages for note in page.get("/Annots", ())}
+    return {
+        note.get_object()["/A"]["/URI"]
+        for page in read(pdf).pages
+        for note in page.get("/Annots", ())
+    }
 
 
 class Tagged:
-    """The structure of a tagged PDF: every element's role, and the text below it in the order it is read."""
+    """A tagged PDF's structure: elements' roles, and the text below in reading order."""
 
     def __init__(self, pdf: bytes) -> None:
         self.reader = read(pdf)
@@ -38,7 +42,7 @@ class Tagged:
         self.reading = " ".join(" ".join(self._read(self.root["/K"].get_object())).split())
 
     def _marked(self, page: Any) -> dict[int | None, str]:
-        """Return the glyphs' codes in each marked stretch of a page, by its number; decoration under None."""
+        """Return a page's glyph codes by the marked stretch's number; decoration under None."""
         found: dict[int | None, str] = {}
         open_stretches: list[int | None] = []
         for operands, operator in page.get_contents().operations:
@@ -59,7 +63,9 @@ class Tagged:
             each = kid.get_object()
             if each.get("/Type") == "/MCR":
                 page = next(
-                    n for n, one in enumerate(self.reader.pages) if one.indirect_reference == each.raw_get("/Pg")
+                    n
+                    for n, one in enumerate(self.reader.pages)
+                    if one.indirect_reference == each.raw_get("/Pg")
                 )
                 parts.append(self._texts[page].pop(each["/MCID"]))
             elif each.get("/Type") == "/OBJR":

@@ -1,4 +1,4 @@
-"""Sample invoices for other tools to check: ``python -m contract_tests.surfaces.rendering.samples FOLDER`` writes them."""
+"""Invoices for other tools: ``python -m contract_tests.surfaces.rendering.samples FOLDER``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,12 @@ from pathlib import Path
 
 from contract_tests.support.sandbox import RunningServer, Sandbox
 
-ADDRESS = {"line1": "12 rue de l'Église", "city": "Libreville", "postal_code": "BP 2044", "country": "GA"}
+ADDRESS = {
+    "line1": "12 rue de l'Église",
+    "city": "Libreville",
+    "postal_code": "BP 2044",
+    "country": "GA",
+}
 
 SAMPLES: dict[str, tuple[str, ...]] = {
     "plain": ("Premium plan", "Café moulu"),

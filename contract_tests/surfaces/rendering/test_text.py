@@ -17,14 +17,17 @@ scripts = st.text(st.sampled_from("ab ,-/1€éאבمرحبا王小한ก็न�
 
 
 def written(text: str, width: float = 200) -> list[str]:
-    return ["".join(glyph.text for _, glyphs in line.runs for glyph in glyphs) for line in wrap(text, STYLE, width)]
+    return [
+        "".join(glyph.text for _, glyphs in line.runs for glyph in glyphs)
+        for line in wrap(text, STYLE, width)
+    ]
 
 
 @given(st.one_of(scripts, st.text(max_size=300)), st.floats(WIDEST, 500), st.booleans())
 @example("小็1ب小", 30, False)
 @settings(max_examples=150, deadline=None)
 def test_no_line_is_too_wide_and_nothing_is_lost(text: str, width: float, bold: bool) -> None:
-    """The lines have the characters of the text, in whatever order, less the spaces that lines end with."""
+    """Lines have the text's characters, in any order, without the spaces at their ends."""
     lines = wrap(text, STYLE._replace(bold=bold), width)
     assert all(line.width <= width + 0.01 for line in lines)
     shown = "".join(glyph.text for line in lines for _, glyphs in line.runs for glyph in glyphs)
@@ -53,7 +56,9 @@ def test_lines_break_between_words_and_between_characters_of_east_asia() -> None
 )
 def test_text_runs_the_way_of_its_script(text: str, shown: str) -> None:
     """UAX #9, by examples; mirrored brackets stand for what they close or open."""
-    assert written(text) == [shown.translate(str.maketrans("()", ")(")) if typesetting.is_rtl(text) else shown]
+    assert written(text) == [
+        shown.translate(str.maketrans("()", ")(")) if typesetting.is_rtl(text) else shown
+    ]
 
 
 def test_arabic_letters_are_joined() -> None:

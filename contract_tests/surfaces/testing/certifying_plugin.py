@@ -1,7 +1,8 @@
-"""A pytest plugin that certifies each receiver to which a test would forward webhooks, and skips the rest of that test.
+"""A pytest plugin that certifies receivers of forwarded webhooks and skips their tests' rest.
 
-The receiver is served as a web server would serve it, and may read what the events are about in the world of its test.
-A line of the file that ``CERTIFIED`` names says where it is, which checks failed, and what else there is to say.
+The receiver is served as a web server would serve it, and may read what the events are about in the
+world of its test. A line of the file that ``CERTIFIED`` names says where it is, which checks
+failed, and what else there is to say.
 """
 
 from __future__ import annotations
@@ -59,7 +60,10 @@ def certifying(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
             if ended.status == 0:
                 SOUND.add(receiver)
             with Path(os.environ["CERTIFIED"]).open("a", encoding="utf-8") as file:
-                print(json.dumps({"where": where, "failed": failed, "notes": report["notes"]}), file=file)
+                print(
+                    json.dumps({"where": where, "failed": failed, "notes": report["notes"]}),
+                    file=file,
+                )
         pytest.skip("certified")
 
     monkeypatch.setattr(Webhooks, "forward_to", forward_to)

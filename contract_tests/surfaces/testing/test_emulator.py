@@ -1,4 +1,4 @@
-"""The Emulator class: one world in a few words, paid, advanced, made to fail, looked at and thrown away; also awaited."""
+"""The Emulator class: one world in few words: paid, advanced, failed, seen, discarded, awaited."""
 
 from __future__ import annotations
 
@@ -24,7 +24,14 @@ import emulator
 from contract_tests.quality.benchmarks.measures import one
 from contract_tests.support.sandbox import CHARGED, FAILED, FAILING_PHONE, START
 from emulator.engine.runtime import Runtime
-from emulator.testing import AsyncEmulator, Emulator, Ledger, LocalServer, RemoteServer, RequestRefused
+from emulator.testing import (
+    AsyncEmulator,
+    Emulator,
+    Ledger,
+    LocalServer,
+    RemoteServer,
+    RequestRefused,
+)
 from emulator.testing.collector import WebhookCollector
 
 
@@ -35,9 +42,13 @@ def test_the_package_has_it_and_to_import_it_is_quick_and_silent() -> None:
     assert Path(emulator.__path__[0], "py.typed").is_file(), "type checkers read the annotations"
     with pytest.raises(AttributeError, match="no attribute 'Emulater'"):
         _ = emulator.Emulater  # type: ignore[attr-defined]
-    heavy = "[name for name in ('connexion', 'uvicorn', 'httptools', 'babel') if name in sys.modules]"
+    heavy = (
+        "[name for name in ('connexion', 'uvicorn', 'httptools', 'babel') if name in sys.modules]"
+    )
     code = f"import sys, emulator; emulator.Emulator; assert {heavy} == [], {heavy}"
-    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
@@ -46,13 +57,17 @@ def settings(world: Emulator, *names: str) -> list[int]:
     return [found[name] for name in names]
 
 
-def test_a_seed_settings_and_fixture_files_say_how_the_world_starts(local_server: LocalServer, tmp_path: Path) -> None:
+def test_a_seed_settings_and_fixture_files_say_how_the_world_starts(
+    local_server: LocalServer, tmp_path: Path
+) -> None:
     fixtures = tmp_path / "shop.yaml"
     fixtures.write_text("settings: {tax_rate: 18, minimum_amount: 5}")
 
     def ids(seed: int) -> list[str]:
         start: Any = {"settings": {"tax_rate": 20}, "fixtures": fixtures}
-        with Emulator(key="sk_test_settings-and-fixtures", seed=seed, server=local_server, **start) as world:
+        with Emulator(
+            key="sk_test_settings-and-fixtures", seed=seed, server=local_server, **start
+        ) as world:
             assert settings(world, "tax_rate", "minimum_amount") == [20, 5]
             assert world.configure(tax_rate=0)["tax_rate"] == 0
             subscription = world.subscription()
@@ -66,12 +81,15 @@ def test_a_seed_settings_and_fixture_files_say_how_the_world_starts(local_server
     [
         ("2026-02-01T01:00:00+01:00", "2026-02-01T00:00:00.000Z"),
         ("frozen@2026-02-01T00:00:00Z", "2026-02-01T00:00:00.000Z"),
-        (dt.datetime(2026, 2, 1), "2026-02-01T00:00:00.000Z"),  # noqa: DTZ001  # a naive one is what is tried
+        # a naive one is what is tried
+        (dt.datetime(2026, 2, 1), "2026-02-01T00:00:00.000Z"),  # noqa: DTZ001
         (dt.datetime(2026, 2, 1, tzinfo=dt.UTC), "2026-02-01T00:00:00.000Z"),
         ("running", None),
     ],
 )
-def test_an_instant_is_one_to_stand_still_at(local_server: LocalServer, clock: Any, now: str | None) -> None:
+def test_an_instant_is_one_to_stand_still_at(
+    local_server: LocalServer, clock: Any, now: str | None
+) -> None:
     with Emulator(key="sk_test_clock", clock=clock, server=local_server) as world:
         assert world.clock.show()["mode"] == ("frozen" if now else "running")
         assert now in (None, world.clock.now)
@@ -88,7 +106,11 @@ def test_without_a_server_one_is_started_which_is_gone_with_the_block() -> None:
     with pytest.raises(RuntimeError):
         world.client.get("/v1/customers/")
     # Other servers of the process may start threads for look-ups of names and the like at any time.
-    assert [each for each in threading.enumerate() if each not in before and not each.name.startswith("asyncio_")] == []
+    assert [
+        each
+        for each in threading.enumerate()
+        if each not in before and not each.name.startswith("asyncio_")
+    ] == []
 
 
 def test_the_clock_moves_by_durations_and_to_instants(world: Emulator) -> None:
@@ -110,7 +132,9 @@ def test_the_schedule_shows_what_will_come_and_the_clock_goes_there(world: Emula
     assert job is not None
     assert job["object"] == subscription["id"]
     world.clock.advance("1s")
-    renewals = [job["due_at"] for job in world.clock.schedule("65d") if job["kind"] == "subscription.renew"]
+    renewals = [
+        job["due_at"] for job in world.clock.schedule("65d") if job["kind"] == "subscription.renew"
+    ]
     assert renewals == ["2026-02-01T00:00:00.000Z", "2026-03-01T00:00:00.000Z"]
     world.clock.advance(until="next")
     assert world.clock.now == "2026-02-01T00:00:00.000Z"
@@ -122,13 +146,20 @@ def test_an_error_of_the_service_is_raised_with_all_it_says(world: Emulator) -> 
     with pytest.raises(RequestRefused) as raised:
         world.api.post("/v1/customers/", {"email": "nonsense", "surname": "x"})
     assert (raised.value.status, raised.value.code) == (422, "VALIDATION_ERROR")
-    for words in ("POST /v1/customers/ -> 422 VALIDATION_ERROR", "\n  email: ", "\n  surname: ", "\n  name: "):
+    for words in (
+        "POST /v1/customers/ -> 422 VALIDATION_ERROR",
+        "\n  email: ",
+        "\n  surname: ",
+        "\n  name: ",
+    ):
         assert words in str(raised.value)
     world.subscription()
     with pytest.raises(RequestRefused) as raised:
         world.api.post("/v1/customers/", {"email": "customer-1@example.com", "name": "Awa"})
     assert (raised.value.status, raised.value.code) == (409, "customer_email_exists")
-    world.fault({"status": 502, "body": "Bad gateway, says the proxy"}, method="GET", path="/customers/")
+    world.fault(
+        {"status": 502, "body": "Bad gateway, says the proxy"}, method="GET", path="/customers/"
+    )
     world.api.get("/v1/products/")
     with pytest.raises(RequestRefused, match="-> 502 : Bad gateway, says the proxy"):
         world.api.get("/v1/customers/")
@@ -136,11 +167,20 @@ def test_an_error_of_the_service_is_raised_with_all_it_says(world: Emulator) -> 
 
 def test_factories_have_defaults_that_work_and_take_objects_for_ids(world: Emulator) -> None:
     first, second = world.customer(), world.customer(name="Ben Obi")
-    assert [each["email"] for each in (first, second)] == ["customer-1@example.com", "customer-2@example.com"]
+    assert [each["email"] for each in (first, second)] == [
+        "customer-1@example.com",
+        "customer-2@example.com",
+    ]
     assert second["firstname"] == "Ben"
-    assert world.subscription()["status"] == world.subscription(customer=first, plan=world.plan())["status"] == "active"
+    assert (
+        world.subscription()["status"]
+        == world.subscription(customer=first, plan=world.plan())["status"]
+        == "active"
+    )
     assert world.subscription(unit_amount=700, interval="week")["plan"] is None
-    assert [world.pay(world.session(mode=mode))["status"] for mode in ("payment", "subscription")] == ["succeeded"] * 2
+    assert [
+        world.pay(world.session(mode=mode))["status"] for mode in ("payment", "subscription")
+    ] == ["succeeded"] * 2
     assert world.session(mode="setup", customer=second)["customer"] == second["id"]
     assert world.session(customer_email="new@example.com")["customer"] is None
     assert world.invoice(customer=second, finalize=False)["status"] == "draft"
@@ -159,10 +199,16 @@ def test_factories_have_defaults_that_work_and_take_objects_for_ids(world: Emula
 )
 def test_a_buyer_pays_by_what_is_said(world: Emulator, said: Any, type: str, status: str) -> None:
     intent = world.pay(world.session(), **said)
-    assert (intent["status"], intent["payment_method_type"], intent["amount"]) == (status, type, 3000)
+    assert (intent["status"], intent["payment_method_type"], intent["amount"]) == (
+        status,
+        type,
+        3000,
+    )
 
 
-def test_a_buyer_pays_what_is_named_by_what_is_allowed_and_fails_as_arranged(world: Emulator) -> None:
+def test_a_buyer_pays_what_is_named_by_what_is_allowed_and_fails_as_arranged(
+    world: Emulator,
+) -> None:
     assert world.pay(world.invoice()["id"])["amount"] == 3000
     assert world.pay(world.invoice()["payment_url"])["amount"] == 3000
     session = world.session(payment_method_types=["bank_card"])
@@ -170,9 +216,14 @@ def test_a_buyer_pays_what_is_named_by_what_is_allowed_and_fails_as_arranged(wor
     assert world.pay(session["id"])["last_error"]["code"] == "INSUFFICIENT_FUNDS"
     assert world.pay(f"{session['url']}?language=fr")["payment_method_type"] == "bank_card"
     declined, paid = [line for line in world.story().splitlines() if "/pay ->" in line][-2:]
-    assert declined.endswith("-> 200 declined, INSUFFICIENT_FUNDS: The buyer's funds are insufficient.")
+    assert declined.endswith(
+        "-> 200 declined, INSUFFICIENT_FUNDS: The buyer's funds are insufficient."
+    )
     assert paid.endswith("-> 200")
-    with pytest.raises(ValueError, match=r"'cust_1' is not payable. Give the id, or the URL of the page, of a checkou"):
+    with pytest.raises(
+        ValueError,
+        match=r"'cust_1' is not payable. Give the id, or the URL of the page, of a checkou",
+    ):
         world.pay("cust_1")
     with pytest.raises(ValueError, match="pay by one of card, phone"):
         world.pay("sess_1", phone="+24177000000", card="4242424242424242")
@@ -186,11 +237,17 @@ def test_expectations_fail_on_a_missing_and_on_an_extra_event(world: Emulator) -
     world.subscription()
     with world.expect():
         world.clock.advance("1s")
-    with pytest.raises(AssertionError, match="No event happened inside"), world.expect("invoice.paid"):
+    with (
+        pytest.raises(AssertionError, match="No event happened inside"),
+        world.expect("invoice.paid"),
+    ):
         pass
     with world.expect(*CHARGED):
         world.clock.advance("31d")
-    with pytest.raises(AssertionError) as raised, world.expect("invoice.paid", "invoice.paid", "refund.succeeded"):
+    with (
+        pytest.raises(AssertionError) as raised,
+        world.expect("invoice.paid", "invoice.paid", "refund.succeeded"),
+    ):
         world.clock.advance("28d")
     lines = str(raised.value).splitlines()
     assert lines[:3] == [
@@ -198,7 +255,9 @@ def test_expectations_fail_on_a_missing_and_on_an_extra_event(world: Emulator) -
         "happened, but was not expected: payment_intent.succeeded, transaction.succeeded",
         "Events inside:",
     ]
-    assert [line.split()[:2] for line in lines[3:6]] == [["2026-03-01T00:00:00.000Z", type] for type in CHARGED]
+    assert [line.split()[:2] for line in lines[3:6]] == [
+        ["2026-03-01T00:00:00.000Z", type] for type in CHARGED
+    ]
     assert "next job, at 2026-04-01T00:00:00.000Z: subscription.renew sub_" in lines[6]
 
 
@@ -208,8 +267,16 @@ def test_events_are_printed_oldest_first_and_by_object(world: Emulator) -> None:
     assert world.events.types == ["customer.created", "subscription.created", *FAILED]
     assert (len(world.events), world.events[0]["type"]) == (4, "customer.created")
     assert [event["type"] for event in world.events] == world.events.types
-    assert [event["type"] for event in world.events.of(object=subscription)] == ["subscription.created", FAILED[1]]
-    assert world.events.wait_for("subscription.created", subscription["id"])["data"]["object"]["status"] == "active"
+    assert [event["type"] for event in world.events.of(object=subscription)] == [
+        "subscription.created",
+        FAILED[1],
+    ]
+    assert (
+        world.events.wait_for("subscription.created", subscription["id"])["data"]["object"][
+            "status"
+        ]
+        == "active"
+    )
     with pytest.raises(AssertionError) as raised:
         world.events.last("refund.succeeded")
     message = str(raised.value)
@@ -224,29 +291,41 @@ def test_emails_are_found_by_address_and_kind(world: Emulator) -> None:
     world.subscription()
     (receipt,) = world.emails.to("customer-1@example.com")
     assert receipt["kind"] == "receipt"
-    assert (world.emails.of("receipt"), world.emails.of("refund"), len(world.emails)) == ([receipt], [], 1)
+    assert (world.emails.of("receipt"), world.emails.of("refund"), len(world.emails)) == (
+        [receipt],
+        [],
+        1,
+    )
     assert world.emails.wait_for("receipt", to="customer-1@example.com") == receipt
     assert "Awa" in world.emails.html(receipt)
     assert b"customer-1@example.com" in world.emails.raw(receipt)
     with pytest.raises(AssertionError) as raised:
         world.emails.wait_for("refund", timeout=0)
-    assert str(raised.value).startswith("no refund to anyone was sent within 0 s.\nEmails so far:\n  2026-01-01T")
+    assert str(raised.value).startswith(
+        "no refund to anyone was sent within 0 s.\nEmails so far:\n  2026-01-01T"
+    )
 
 
 def test_the_ledger_says_where_the_money_is_and_what_broke_it(world: Emulator) -> None:
     customer = world.subscription()["customer"]
     assert world.ledger.balanced
-    assert world.ledger.totals == {"XAF": {"buyers": -5000, "merchant": 4855, "fees": 145, "commissions": 0}}
+    assert world.ledger.totals == {
+        "XAF": {"buyers": -5000, "merchant": 4855, "fees": 145, "commissions": 0}
+    }
     assert sorted(each["amount"] for each in world.ledger.entries(object=customer)) == [-5000, 5000]
     assert world.ledger.entries(currency="EUR") == []
     world.ledger.assert_balanced()
     broken = {"at": "2026-01-15T09:30:00.000Z", "summary": "payments of inv_1 is off by 5,000 XAF"}
     answer = {"balanced": False, "broken_by": [broken]}
-    with pytest.raises(AssertionError, match=r"09:30:00\.000Z  payments of inv_1 is off by 5,000 XAF"):
+    with pytest.raises(
+        AssertionError, match=r"09:30:00\.000Z  payments of inv_1 is off by 5,000 XAF"
+    ):
         Ledger(Mock(get=lambda *_, **__: answer)).assert_balanced()
 
 
-def test_a_failure_report_lists_requests_what_they_caused_and_what_came_with_time(world: Emulator) -> None:
+def test_a_failure_report_lists_requests_what_they_caused_and_what_came_with_time(
+    world: Emulator,
+) -> None:
     world.subscription()
     world.clock.advance("31d")
     world.client.post("/v1/customers/", json={"email": "customer-1@example.com", "name": "Awa"})
@@ -254,10 +333,17 @@ def test_a_failure_report_lists_requests_what_they_caused_and_what_came_with_tim
     world.clock.advance("0s")
     report = world.story()
     order = ("POST /_emulator/trigger", "customer.created", "POST /_emulator/clock/advance")
-    assert sorted(order, key=report.rindex) == [*order], "an event stands between what caused it and the next request"
-    assert report.startswith(f"world {world.key} at {world.url}\nclock: 2026-02-01T00:00:00.000Z, frozen\n")
+    assert sorted(order, key=report.rindex) == [*order], (
+        "an event stands between what caused it and the next request"
+    )
+    assert report.startswith(
+        f"world {world.key} at {world.url}\nclock: 2026-02-01T00:00:00.000Z, frozen\n"
+    )
     for words in (
-        "2026-01-01T00:00:00.000Z  POST /v1/customers/ -> 201\n  2026-01-01T00:00:00.000Z  └ customer.created  cust_",
+        (
+            "2026-01-01T00:00:00.000Z  POST /v1/customers/ -> 201\n  2026-01-01T00:00:00.000Z  └"
+            " customer.created  cust_"
+        ),
         "2026-01-01T00:00:00.000Z  POST /v1/subscriptions/ -> 201\n",
         "2026-02-01T00:00:00.000Z  · invoice.paid  inv_",
         "-> 409 customer_email_exists: ",
@@ -268,7 +354,9 @@ def test_a_failure_report_lists_requests_what_they_caused_and_what_came_with_tim
         assert words in report
 
 
-def test_a_server_elsewhere_is_used_as_it_is(local_server: LocalServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_elsewhere_is_used_as_it_is(
+    local_server: LocalServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with Emulator(local_server.url, "sk_test_as-it-is") as first:
         assert isinstance(first.server, RemoteServer)
         first.subscription()
@@ -287,7 +375,9 @@ def test_a_world_on_another_server_is_reset_if_the_test_sets_its_start(
 ) -> None:
     app = (local_server.url, "sk_test_elsewhere")
     fixtures = tmp_path / "shop.yaml"
-    fixtures.write_text("settings: {minimum_amount: 5}\napps: {elsewhere: {settings: {maximum_amount: 7000}}}")
+    fixtures.write_text(
+        "settings: {minimum_amount: 5}\napps: {elsewhere: {settings: {maximum_amount: 7000}}}"
+    )
     names = ("tax_rate", "minimum_amount", "maximum_amount")
     with Emulator(*app, clock=START, seed=7, settings={"tax_rate": 18}, fixtures=fixtures) as first:
         assert (first.clock.now, settings(first, *names)) == (START, [18, 5, 7000])
@@ -300,7 +390,10 @@ def test_a_world_on_another_server_is_reset_if_the_test_sets_its_start(
 def test_a_server_that_demands_a_token_is_given_it(monkeypatch: pytest.MonkeyPatch) -> None:
     server = LocalServer(control_token="let me in")
     try:
-        with pytest.raises(RequestRefused, match="PERMISSION_DENIED"), Emulator(server.url) as world:
+        with (
+            pytest.raises(RequestRefused, match="PERMISSION_DENIED"),
+            Emulator(server.url) as world,
+        ):
             _ = world.clock.now
         monkeypatch.setenv("PAYMENTS_EMULATOR_CONTROL_TOKEN", "let me in")
         with Emulator(server.url, clock=START) as world:
@@ -357,17 +450,23 @@ async def test_it_pays_expects_and_goes_back(world: Emulator) -> None:
         session = await asyncio.to_thread(world.session)
         before = await emulator.snapshot()
         await emulator.fail_next(code="INSUFFICIENT_FUNDS")
-        assert (await emulator.pay(session, phone="+24177000000"))["last_error"]["code"] == "INSUFFICIENT_FUNDS"
+        assert (await emulator.pay(session, phone="+24177000000"))["last_error"][
+            "code"
+        ] == "INSUFFICIENT_FUNDS"
         assert (await emulator.pay(session))["status"] == "succeeded"
         assert (await emulator.emails.wait_for("receipt"))["to"] == "customer-1@example.com"
-        assert (await emulator.events.wait_for("checkout.session.completed"))["type"] == "checkout.session.completed"
+        assert (await emulator.events.wait_for("checkout.session.completed"))[
+            "type"
+        ] == "checkout.session.completed"
         assert await emulator.ledger.balanced()
         assert (await emulator.ledger.totals())["XAF"]["buyers"] == -3000
         before.restore()
         assert await emulator.emails.of() == []
         await emulator.webhooks.forward_to(failing)
         await emulator.trigger("invoice.paid")
-        assert {(each.status, each.error) for each in await emulator.webhooks.deliveries()} == {(500, "no such order")}
+        assert {(each.status, each.error) for each in await emulator.webhooks.deliveries()} == {
+            (500, "no such order")
+        }
         with pytest.raises(AssertionError, match=r"did not happen: invoice.paid"):
             async with emulator.expect("invoice.paid"):
                 pass
@@ -382,7 +481,7 @@ def test_another_loop_than_that_of_asyncio_is_refused_with_the_way_out(world: Em
         entering.send(None)
 
 
-# -- worlds are thrown away wholly: a long run holds no thread, socket or world of the tests that are over
+# -- worlds are thrown away wholly: a long run holds no thread, socket or world of an ended test
 
 
 A_CONNECTION = 2
@@ -397,13 +496,18 @@ def held() -> Held:
     """Threads, files, worlds and collectors of webhooks of this process."""
     gc.collect()
     kinds = [type(each) for each in gc.get_objects()]
-    # Where there is no uvloop the loop has up to six threads that look up host names, as long as it lives.
+    # Without uvloop the loop keeps up to six threads that look up host names, as long as it lives.
     threads = [each for each in threading.enumerate() if not each.name.startswith("asyncio_")]
-    return len(threads), len(os.listdir("/proc/self/fd")), kinds.count(Runtime), kinds.count(WebhookCollector)
+    return (
+        len(threads),
+        len(os.listdir("/proc/self/fd")),
+        kinds.count(Runtime),
+        kinds.count(WebhookCollector),
+    )
 
 
 def held_beyond(most: Held) -> list[int]:
-    """What is held beyond this, once all has been given back, with all the time a busy machine may need for it."""
+    """Return the things held beyond this; a busy machine has a minute to give them back."""
     deadline = time.monotonic() + 60
     while any(beyond := [max(0, now - then) for now, then in zip(held(), most, strict=True)]):
         if time.monotonic() > deadline:
@@ -413,7 +517,7 @@ def held_beyond(most: Held) -> list[int]:
 
 
 def left_behind() -> list[list[int]]:
-    """What many worlds leave, those without and those with webhooks, and what their server leaves in the end."""
+    """Return the remains of many worlds, without and with webhooks, and those of their server."""
     with Emulator():  # the loop's signals have two pipes that later servers use as well
         pass
     left, at_first = [], held()

@@ -1,4 +1,4 @@
-"""The example shops and receivers of the pages: their suites, stories that survive faults, and what ``test receiver`` says."""
+"""The pages' shops and receivers: suites, stories that survive faults, ``test receiver``."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ EXEC = (*COMMAND, "exec", "--")
 @pytest.fixture(autouse=True)
 def this_python(monkeypatch: pytest.MonkeyPatch) -> None:
     """``python`` is the one that these tests run in."""
-    monkeypatch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
+    monkeypatch.setenv(
+        "PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    )
 
 
 def each_row(*rows: tuple[Any, ...]) -> pytest.MarkDecorator:
@@ -65,7 +67,13 @@ def test_a_shop_passes_its_own_suite_and_the_checks_of_its_language(
 ) -> None:
     shop = SHOPS[language]
     ended = subprocess.run(
-        shop.command(command), cwd=shop.path, env=clean(), capture_output=True, text=True, timeout=300, check=False
+        shop.command(command),
+        cwd=shop.path,
+        env=clean(),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert words in ended.stdout
@@ -78,17 +86,23 @@ def test_a_shop_passes_its_own_suite_and_the_checks_of_its_language(
     # The answer to an order is lost; the webhooks of a subscription come before its answer.
     *((shop.language, shop.story, ("2:drop-after", "12:slow")) for shop in OTHERS if shop.serve),
 )
-def test_the_story_of_a_shop_ends_the_same(language: str, command: tuple[str, ...], words: tuple[str, ...]) -> None:
+def test_the_story_of_a_shop_ends_the_same(
+    language: str, command: tuple[str, ...], words: tuple[str, ...]
+) -> None:
     shop = SHOPS[language]
     with contextlib.chdir(shop.path):
-        ended = run_command("test", "app", *(f"--only={each}" for each in words), "--", *shop.command(command))
+        ended = run_command(
+            "test", "app", *(f"--only={each}" for each in words), "--", *shop.command(command)
+        )
     assert ended.output.startswith("No problem in "), ended
     assert "of the audit" not in ended.output.replace(" info of the audit", "")
 
 
 def test_every_example_shop_has_a_story_that_its_reader_finds() -> None:
     """A shop that keeps all in memory cannot be killed, and says so."""
-    assert {folder.name for folder in EXAMPLES.glob("*-shop")} == {shop.folder for shop in SHOPS.values()}
+    assert {folder.name for folder in EXAMPLES.glob("*-shop")} == {
+        shop.folder for shop in SHOPS.values()
+    }
     for shop in SHOPS.values():
         page = " ".join((shop.path / "README.md").read_text("utf-8").split())
         assert "payments-emulator test app " in page
@@ -96,7 +110,9 @@ def test_every_example_shop_has_a_story_that_its_reader_finds() -> None:
         assert ("`killed` is not for it" in page) == (not shop.day)
 
 
-@pytest.mark.parametrize("shop", sorted(EXAMPLES.glob("*/requirements.txt")), ids=lambda file: file.parent.name)
+@pytest.mark.parametrize(
+    "shop", sorted(EXAMPLES.glob("*/requirements.txt")), ids=lambda file: file.parent.name
+)
 def test_a_shop_installs_what_it_imports(shop: Path) -> None:
     """All is installed where these tests run; a reader has what requirements.txt names."""
     modules = sorted(shop.parent.glob("*.py"))
@@ -127,21 +143,29 @@ SAMPLES = [each for page in PAGES for each in samples(page) if not each.reason]
 def receiving(language: str, suffix: str) -> dict[str, Sample]:
     """Return the samples that have a receiver, by a name for a file."""
     found = [each for each in SAMPLES if each.language == language and RECEIVES.search(each.text)]
-    return {f"test_{re.sub(r'[^a-z]+', '_', name(each.page))}_{each.line}{suffix}": each for each in found}
+    return {
+        f"test_{re.sub(r'[^a-z]+', '_', name(each.page))}_{each.line}{suffix}": each
+        for each in found
+    }
 
 
 def certify(where: Path, *command: str, folder: Path, **variables: str) -> Mapping[str, list[Any]]:
     """Return the failed checks of every receiver that a suite has, by the suite's module.
 
-    Each suite has a receiver that passes; the others of it have another secret on purpose, and reject everything.
-    What a receiver accepts it answers with 200: any other status is a failed delivery (B-84).
+    Each suite has a receiver that passes; the others of it have another secret on purpose, and
+    reject everything. What a receiver accepts it answers with 200: any other status is a failed
+    delivery (B-84).
     """
     own = clean(CERTIFIED=str(where), **variables)
-    done = subprocess.run(command, cwd=folder, env=own, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(
+        command, cwd=folder, env=own, capture_output=True, text=True, timeout=300, check=False
+    )
     assert where.exists(), done.stdout + done.stderr
     results: dict[str, list[Any]] = {}
     for line in map(json.loads, where.read_text("utf-8").splitlines()):
-        assert not [note for note in line["notes"] if "B-84" in note], f"{line['where']}: not answered with 200"
+        assert not [note for note in line["notes"] if "B-84" in note], (
+            f"{line['where']}: not answered with 200"
+        )
         results.setdefault(line["where"], []).append(line["failed"])
     for module, found in results.items():
         wrong = [failed for failed in found if failed and not _rejects_everything(failed)]
@@ -151,7 +175,9 @@ def certify(where: Path, *command: str, folder: Path, **variables: str) -> Mappi
 
 
 def _rejects_everything(failed: list[Any]) -> bool:
-    return [each["check"] for each in failed] == ["good"] and failed[0]["answers"][0]["status"] == 401
+    return [each["check"] for each in failed] == ["good"] and failed[0]["answers"][0][
+        "status"
+    ] == 401
 
 
 def certify_in_python(tmp_path: Path, folder: Path) -> Mapping[str, list[Any]]:
@@ -224,10 +250,17 @@ SERVE = {
 def served(language: str, tmp_path: Path) -> Iterator[str]:
     """The URL of a shop in a process of its own; its first line says where."""
     shop, nowhere = SHOPS[language], "http://127.0.0.1:1"
-    settings = {"PAYMENTS_URL": nowhere, "PAYMENTS_KEY": "", "PAYMENTS_WEBHOOK_SECRET": SECRET, "PORT": "0"}
+    settings = {
+        "PAYMENTS_URL": nowhere,
+        "PAYMENTS_KEY": "",
+        "PAYMENTS_WEBHOOK_SECRET": SECRET,
+        "PORT": "0",
+    }
     output: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     environment = {**os.environ, **settings, "SHOP_BOOK": str(tmp_path / "book.json")}
-    with subprocess.Popen(shop.command(SERVE[language]), cwd=shop.path, env=environment, **output) as process:
+    with subprocess.Popen(
+        shop.command(SERVE[language]), cwd=shop.path, env=environment, **output
+    ) as process:
         try:
             found = re.search(r"http://[\d.:]+\d", line := process.stdout.readline())
             assert found, line
@@ -236,8 +269,14 @@ def served(language: str, tmp_path: Path) -> Iterator[str]:
             process.kill()
 
 
-@pytest.mark.parametrize("shop", ["compose", *(pytest.param(each, marks=pytest.mark.needs(each)) for each in SERVE)])
-def test_the_receiver_of_another_shop(shop: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "shop", ["compose", *(pytest.param(each, marks=pytest.mark.needs(each)) for each in SERVE)]
+)
+def test_the_receiver_of_another_shop(
+    shop: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with compose(monkeypatch) if shop == "compose" else served(shop, tmp_path) as url:
-        ended = run_command("test", "receiver", f"{url}/webhooks", "--secret", SECRET, "--timeout", "60")
+        ended = run_command(
+            "test", "receiver", f"{url}/webhooks", "--secret", SECRET, "--timeout", "60"
+        )
     assert ended.status == 0, ended.output + ended.errors

@@ -1,4 +1,4 @@
-"""freezegun and time-machine move the world; the mixin for unittest; types find the mistakes of people who write tests."""
+"""freezegun and time-machine move the world; unittest's mixin; types find testers' mistakes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ def elsewhere() -> Iterator[RemoteServer]:
 
 @pytest.fixture(params=["local_server", "elsewhere"])
 def world(request: pytest.FixtureRequest, world_name: str) -> Iterator[Emulator]:
-    with Emulator(key=f"sk_test_{world_name}", server=request.getfixturevalue(request.param)) as emulator:
+    with Emulator(
+        key=f"sk_test_{world_name}", server=request.getfixturevalue(request.param)
+    ) as emulator:
         yield emulator
 
 
@@ -45,7 +47,9 @@ def freeze(request: pytest.FixtureRequest) -> Freeze:
     """Sets the time of this process."""
     if request.param == "freezegun":
         return freeze_time
-    return lambda instant: time_machine.travel(dt.datetime.fromisoformat(f"{instant}T00:00:00+00:00"), tick=False)
+    return lambda instant: time_machine.travel(
+        dt.datetime.fromisoformat(f"{instant}T00:00:00+00:00"), tick=False
+    )
 
 
 def test_a_move_settles(world: Emulator, freeze: Freeze) -> None:
@@ -83,7 +87,7 @@ def test_a_world_starts_at_the_time_that_is_set_before_its_first_use(
 
 
 def test_it_never_goes_back(world: Emulator, freeze: Freeze) -> None:
-    """The story says it too: the next call may be the application's, which no error of the helpers can stop."""
+    """The story says so: the next call may be the application's, which no helper can stop."""
     with freeze("2024-02-01") as frozen:
         world.subscription()
         frozen.move_to(dt.datetime(2024, 1, 1, tzinfo=dt.UTC))
@@ -91,13 +95,16 @@ def test_it_never_goes_back(world: Emulator, freeze: Freeze) -> None:
         with pytest.raises(AssertionError) as raised:
             _ = world.clock.now
         assert str(raised.value).endswith(
-            " is 31 days, 0:00:00 behind this world, which is already at 2024-02-01T00:00:00.000Z; its clock never goes "
-            "back. Freeze time before the first use of the world, or set its start: @pytest.mark.payments(clock=...)."
+            " is 31 days, 0:00:00 behind this world, which is already at 2024-02-01T00:00:00.000Z;"
+            " its clock never goes back. Freeze time before the first use of the world, or set its"
+            " start: @pytest.mark.payments(clock=...)."
         )
     with freeze("2023-02-01"), pytest.raises(AssertionError, match="never goes back"):
         _ = world.clock.now
     assert world.clock.now == "2024-02-01T00:00:00.000Z"
-    with Emulator(key=f"{world.key}-other", server=world.server, clock="2026-01-01T00:00:00Z") as other:
+    with Emulator(
+        key=f"{world.key}-other", server=world.server, clock="2026-01-01T00:00:00Z"
+    ) as other:
         with freeze("2024-01-01"), pytest.raises(AssertionError, match="731 days, 0:00:00 behind"):
             _ = [other.clock.now for _ in range(2)]
         assert other.clock.now == "2026-01-01T00:00:00.000Z"
@@ -122,7 +129,8 @@ def test_steps_of_each_library(world: Emulator) -> None:
         outer.move_to("2024-06-01")
         assert world.clock.now == "2024-06-01T00:00:00.000Z"
     for year, options in (("2025", {"tick": True}), ("2026", {"auto_tick_seconds": 1})):
-        with freeze_time(f"{year}-01-01", **options) as frozen:  # type: ignore[arg-type]  # each takes its own
+        # each takes its own
+        with freeze_time(f"{year}-01-01", **options) as frozen:  # type: ignore[arg-type]
             assert world.clock.now.startswith(f"{year}-01-01T00:0")
             frozen.move_to(f"{year}-06-01")
             assert world.clock.now.startswith(f"{year}-06-01T00:0")
@@ -130,7 +138,7 @@ def test_steps_of_each_library(world: Emulator) -> None:
 
 
 def test_webhooks_and_waits_work_while_time_stands_still(world: Emulator) -> None:
-    """Waits go by real time, or they would never end; a JWT's times are the frozen ones, as its reader's are."""
+    """Waits go by real time, so they end; a JWT's times are the frozen ones, as its reader's."""
     with freeze_time("2024-01-01"):
         world.webhooks.listen(security_profile="JWT")
         world.subscription()
@@ -185,13 +193,21 @@ class AsyncTest(PaymentsMixin, unittest.IsolatedAsyncioTestCase):
 
 
 @pytest.mark.parametrize("where", ["in process", "elsewhere"])
-def test_each_test_has_a_world_and_a_failure_its_report(where: str, local_server: LocalServer, tmp_path: Path) -> None:
+def test_each_test_has_a_world_and_a_failure_its_report(
+    where: str, local_server: LocalServer, tmp_path: Path
+) -> None:
     (tmp_path / "test_welcome.py").write_text(SUITE, "utf-8")
     named = {"PAYMENTS_EMULATOR_URL": local_server.url} if where == "elsewhere" else {}
     command = (sys.executable, "-W", "error", "-m", "unittest", "-v", "test_welcome")
     environment = clean(PYTHONPATH=str(ROOT), **named)
     ended = subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, check=False
+        command,
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert "Ran 4 tests" in ended.stderr
     assert "FAILED (failures=2)" in ended.stderr, ended.stderr
@@ -218,11 +234,13 @@ async def awaited(payments: Emulator, session: CheckoutSession) -> None:
     async with payments as emulator, emulator.expect("invoice.paid"):
         paid = await emulator.pay(session["url"], phone="+24177000000")
         await emulator.webhooks.forward_to("http://127.0.0.1:8000")
-        print((await emulator.clock.datetime()).year, paid["transaction"], (await emulator.invoice())["total"])
+        print((await emulator.clock.datetime()).year, paid["transaction"])
+        print((await emulator.invoice())["total"])
         await emulator.events.last("invoice.payed")  # type: ignore[arg-type]
         await emulator.clock.advnce("31d")  # type: ignore[attr-defined]
         emulator.ledger.assert_balanced()  # type: ignore[unused-coroutine]
-        print((await emulator.customer(emial="awa@example.com"))["nme"])  # type: ignore[call-arg, typeddict-item]
+        customer = await emulator.customer(emial="awa@example.com")  # type: ignore[call-arg]
+        print(customer["nme"])  # type: ignore[typeddict-item]
 
 
 def mistakes(payments: Emulator, session: CheckoutSession) -> None:

@@ -1,4 +1,4 @@
-"""The pytest plugin, run by pytest itself on small suites: a world for each test, and a clear report of failures."""
+"""The pytest plugin under pytest in small suites: a world per test, clear reports of failures."""
 
 from __future__ import annotations
 
@@ -26,7 +26,16 @@ from emulator.testing import Emulator, LocalServer, Webhooks, plugin
 from emulator.testing.base_emulator import BaseEmulator
 from emulator.testing.failed_test_page import page
 
-PLUGIN = ("-p", "no:payments_emulator", "-p", "emulator.testing.plugin", "-p", "no:cacheprovider", "-p", "no:asyncio")
+PLUGIN = (
+    "-p",
+    "no:payments_emulator",
+    "-p",
+    "emulator.testing.plugin",
+    "-p",
+    "no:cacheprovider",
+    "-p",
+    "no:asyncio",
+)
 """The plugin as it stands here, whatever is installed; loaded as its entry point would be."""
 
 
@@ -50,10 +59,12 @@ def test_it_is_installed_with_the_package_and_who_does_not_use_it_pays_nothing_f
     (found,) = entry_points(group="pytest11", name="payments_emulator")
     assert found.load() is emulator.testing.plugin
     code = (
-        "import sys, pytest; before = set(sys.modules); import emulator.testing.plugin;"
-        "print(*{name for name in set(sys.modules) - before if '.' not in name or name.startswith('emulator')})"
+        "import sys, pytest; before = set(sys.modules); import emulator.testing.plugin;print(*{name"
+        " for name in set(sys.modules) - before if '.' not in name or name.startswith('emulator')})"
     )
-    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False
+    )
     assert done.stderr == ""
     loaded = {"emulator", "emulator.testing", "emulator.testing.plugin"}
     assert set(done.stdout.split()) - sys.stdlib_module_names == loaded
@@ -83,14 +94,14 @@ def test_each_test_has_a_world_of_its_own_and_always_the_same_one(suite: pytest.
     assert "-test-worlds-1" in first
 
 
-def test_the_ini_file_says_how_worlds_start_and_markers_what_is_different(suite: pytest.Pytester) -> None:
-    suite.makeini(
-        """
+def test_the_ini_file_says_how_worlds_start_and_markers_what_is_different(
+    suite: pytest.Pytester,
+) -> None:
+    suite.makeini("""
         [pytest]
         payments_clock = 2026-01-01T00:00:00Z
         payments_fixtures = all.yaml
-        """
-    )
+        """)
     suite.path.joinpath("all.yaml").write_text("settings: {tax_rate: 5, minimum_amount: 7}")
     suite.path.joinpath("own.yaml").write_text("settings: {maximum_amount: 5000}")
     module = """
@@ -131,11 +142,16 @@ def test_a_wrong_marker_is_reported_in_a_line(suite: pytest.Pytester) -> None:
         "seed='x'": "payments: seed='x': a whole number",
         "clock='tomorrow'": "clock='tomorrow': 'running', 'frozen', or an instant",
         "settings=[1]": "payments: settings=[1]: a dict of settings, such as",
-        "settings={'tax': 1}": "the world of this test cannot start: tax is not a setting; there are",
+        "settings={'tax': 1}": (
+            "the world of this test cannot start: tax is not a setting; there are"
+        ),
         "fixtures=7": "payments: fixtures=7: a path, or a list of paths",
         "fixtures='nowhere.yaml'": "nowhere.yaml: cannot be read",
     }
-    tests = [f"@pytest.mark.payments({each})\ndef test_{n}(payments): pass" for n, each in enumerate(wrong)]
+    tests = [
+        f"@pytest.mark.payments({each})\ndef test_{n}(payments): pass"
+        for n, each in enumerate(wrong)
+    ]
     result = run(suite, test_shop="\n".join(["import pytest", *tests]))
     result.assert_outcomes(errors=len(wrong))
     text = result.stdout.str()
@@ -187,7 +203,9 @@ def test_a_failing_test_shows_the_failure_report_of_its_world(suite: pytest.Pyte
         ]
     )
     assert result.stdout.str().count("- payments emulator -") == 3
-    assert "emulator/testing" not in result.stdout.str(), "a traceback ends in the test and not in the helpers"
+    assert "emulator/testing" not in result.stdout.str(), (
+        "a traceback ends in the test and not in the helpers"
+    )
 
 
 def test_a_failing_test_that_asked_for_it_leaves_its_recording(suite: pytest.Pytester) -> None:
@@ -218,7 +236,7 @@ def test_a_failing_test_that_asked_for_it_leaves_its_recording(suite: pytest.Pyt
 
 
 def test_who_fakes_another_service_reaches_the_emulator(suite: pytest.Pytester) -> None:
-    """The fixture and the report of a failed test do without what such tools replace, as long as the test runs."""
+    """During a test, the fixture and the failure's report avoid the things such tools replace."""
     module = """
         FAKED = (
             "httpx.HTTPTransport.handle_request",  # respx and pytest-httpx
@@ -243,7 +261,9 @@ def test_who_fakes_another_service_reaches_the_emulator(suite: pytest.Pytester) 
     assert "it was faked" not in "".join(result.outlines).partition("- payments emulator -")[2]
 
 
-def test_a_test_that_may_use_no_sockets_fails_alone(suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_test_that_may_use_no_sockets_fails_alone(
+    suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
     module = """
         import pytest
 
@@ -257,7 +277,9 @@ def test_a_test_that_may_use_no_sockets_fails_alone(suite: pytest.Pytester, monk
     """
     result = run(suite, "-p", "pytest_socket", test_shop=module)
     result.assert_outcomes(passed=1, errors=2)
-    result.stdout.fnmatch_lines(["This test may use no sockets, but*: A test tried to use socket.socket. Allow it*"])
+    result.stdout.fnmatch_lines(
+        ["This test may use no sockets, but*: A test tried to use socket.socket. Allow it*"]
+    )
     server = LocalServer()
     with monkeypatch.context() as patch:
         patch.setattr("socket.create_server", Mock(side_effect=RuntimeError("no sockets here")))
@@ -298,7 +320,9 @@ def test_a_server_elsewhere_has_worlds_of_this_run_alone_and_that_of_a_failed_te
     for _ in range(2):
         run(suite, test_shop=module).assert_outcomes(passed=2, failed=1)
     apps = httpx.get(f"{local_server.url}/_emulator/apps").json()["data"]
-    own = [(app["name"][13:], app["objects"] > 0) for app in apps if "test-of-worlds-" in app["name"]]
+    own = [
+        (app["name"][13:], app["objects"] > 0) for app in apps if "test-of-worlds-" in app["name"]
+    ]
     last_first = [(f"test-of-worlds-{n}", n == 1) for n in (2, 1, 0)]
     assert own == last_first * 2
 
@@ -310,7 +334,8 @@ def test_a_test_runs_once_for_each_value_of_each_assumption(suite: pytest.Pytest
 
         @pytest.mark.payments_assumptions("all")
         def test_no_customer_is_found(payments):
-            assert payments.client.get("/v1/customers/", params={"search": "nobody"}).json()["data"] == []
+            nobody = payments.client.get("/v1/customers/", params={"search": "nobody"})
+            assert nobody.json()["data"] == []
     """
     others = sum(len(assumption.values) - 1 for assumption in named_assumptions().values())
     result = run(suite, test_search=module)
@@ -319,17 +344,24 @@ def test_a_test_runs_once_for_each_value_of_each_assumption(suite: pytest.Pytest
         [
             "*test_no_customer_is_found[[]search_nothing_found=error[]]*",
             "*payments emulator: assumption*",
-            "This test fails when search_nothing_found is error: A search without results answers 404 *",
+            (
+                "This test fails when search_nothing_found is error: A search without results"
+                " answers 404 *"
+            ),
             "The specification: Customers have a search, *",
         ]
     )
 
 
-def test_a_marker_chooses_assumptions_which_join_the_settings_of_the_test(suite: pytest.Pytester) -> None:
+def test_a_marker_chooses_assumptions_which_join_the_settings_of_the_test(
+    suite: pytest.Pytester,
+) -> None:
     module = """
         import pytest
 
-        pytestmark = pytest.mark.payments(settings={"tax_rate": 18, "assumptions": {"success_url": "required"}})
+        pytestmark = pytest.mark.payments(
+            settings={"tax_rate": 18, "assumptions": {"success_url": "required"}}
+        )
 
         @pytest.mark.payments(settings={"assumptions": {"webhook_retry": "all"}})
         @pytest.mark.payments_assumptions("webhook_success")
@@ -353,20 +385,27 @@ def test_a_live_key_in_the_environment_fails_a_test_with_a_world(
     monkeypatch.setenv("SHOP_KEY", "sk_prod_0123456789abcdef")
     result = run(suite, test_shop="def test_with(payments): pass\ndef test_without(): pass")
     result.assert_outcomes(passed=1, errors=1)
-    result.stdout.fnmatch_lines(["*The environment variable SHOP_KEY holds a live key: run tests without it."])
+    result.stdout.fnmatch_lines(
+        ["*The environment variable SHOP_KEY holds a live key: run tests without it."]
+    )
     result.stdout.no_fnmatch_line("*0123456789abcdef*")
 
 
-# -- the pages: their samples are run as they are printed, and the one on test suites has every helper
+# -- the pages: their samples run as they are printed, and the one on test suites has every helper
 
 
-SAMPLES = [each.text for page in PAGES for each in samples(page) if each.language == "python" and not each.reason]
+SAMPLES = [
+    each.text
+    for page in PAGES
+    for each in samples(page)
+    if each.language == "python" and not each.reason
+]
 SUITES = [sample for sample in SAMPLES if "def test_" in sample]
 
 
 @pytest.mark.long
 def test_the_suites_of_the_pages_pass(suite: pytest.Pytester) -> None:
-    """All in one run, each as a module of its own. A test under several assumptions runs once for each."""
+    """All in one run, as modules. A test under several assumptions runs once for each of them."""
     modules = {f"test_sample_{number}": sample for number, sample in enumerate(SUITES)}
     outcomes = run(suite, "-p", "pytest_socket", **modules).parseoutcomes()
     assert set(outcomes) == {"passed"}
@@ -383,7 +422,12 @@ def test_the_page_describes_every_option_and_every_method_of_the_helpers() -> No
     page = (ROOT / "docs/guide/testing.md").read_text("utf-8")
     options = {*plugin.ARGUMENTS, "payments_clock", "payments_fixtures"}
     assert [option for option in options if option not in page] == []
-    names = {name for kind in (BaseEmulator, Emulator, Webhooks) for name in vars(kind) if not name.startswith("_")}
+    names = {
+        name
+        for kind in (BaseEmulator, Emulator, Webhooks)
+        for name in vars(kind)
+        if not name.startswith("_")
+    }
     unsaid = {"close", "record", "recording", "summary", "so_far"}
     assert names - set(re.findall(r"\w+", page)) == unsaid
 
@@ -400,10 +444,14 @@ def drawn(sandbox: Sandbox) -> str:
 
 def test_money_states_renewals_and_webhooks_are_drawn_and_listed(sandbox: Sandbox) -> None:
     """Nothing comes from elsewhere, and everything is escaped."""
-    sandbox.endpoint(f"{sandbox.url}/_emulator/inbox/shop?app={sandbox.key[8:]}", name="<b>Shop</b>")
+    sandbox.endpoint(
+        f"{sandbox.url}/_emulator/inbox/shop?app={sandbox.key[8:]}", name="<b>Shop</b>"
+    )
     subscription = sandbox.subscribe()
     sandbox.advance("32d")
-    method = sandbox.method({"id": subscription["customer"]}, type="mobile_money", phone=FAILING_PHONE)
+    method = sandbox.method(
+        {"id": subscription["customer"]}, type="mobile_money", phone=FAILING_PHONE
+    )
     sandbox.api.patch(f"/subscriptions/{subscription['id']}/", {"payment_method": method["id"]})
     sandbox.advance("40d")
     sandbox.subscribe(unit_amount=1999, currency="EUR", interval="week", trial_period_days=5)
@@ -414,12 +462,20 @@ def test_money_states_renewals_and_webhooks_are_drawn_and_listed(sandbox: Sandbo
     for chart in charts:
         svg = ElementTree.fromstring(chart.replace("&hellip;", "…"))
         assert (svg.get("role"), svg[0].tag, svg[1].tag) == ("img", "title", "desc")
-        assert set((svg.get("aria-labelledby") or "").split()) <= {each.get("id") for each in svg.iter()}
+        assert set((svg.get("aria-labelledby") or "").split()) <= {
+            each.get("id") for each in svg.iter()
+        }
     assert "58.23\N{NO-BREAK SPACE}EUR" in charts[0], "three weeks of 19.99, less fees"
     assert "XAF" in charts[0]
-    assert {"active", "past due", "trialing"} <= set(re.findall(r"<title>([\w ]+) from \d", charts[1]))
-    name = re.escape(escape(sandbox.control.get("/names", ids=subscription["id"])[subscription["id"]]))
-    assert re.search(rf'<th scope="row">{name}</th><td>subscription.payment_failed</td><td>failed</td>', text)
+    assert {"active", "past due", "trialing"} <= set(
+        re.findall(r"<title>([\w ]+) from \d", charts[1])
+    )
+    name = re.escape(
+        escape(sandbox.control.get("/names", ids=subscription["id"])[subscription["id"]])
+    )
+    assert re.search(
+        rf'<th scope="row">{name}</th><td>subscription.payment_failed</td><td>failed</td>', text
+    )
     assert "invoice.paid: 200 (succeeded)" in charts[2]
     assert re.findall(r'(?:src|href)="(?!#)|<script|@import|url\((?!#)|<b>', text) == []
     assert "&lt;b&gt;Shop&lt;/b&gt;" in text
@@ -457,7 +513,9 @@ SUITE = """
 
 
 @pytest.mark.long
-def test_a_failed_test_names_its_page(suite: pytest.Pytester, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_test_names_its_page(
+    suite: pytest.Pytester, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The page calls a subscription by its customer, and passed tests are not drawn."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     suite.makepyfile(test_shop=SUITE)
@@ -465,10 +523,15 @@ def test_a_failed_test_names_its_page(suite: pytest.Pytester, tmp_path: Path, mo
     result = suite.runpytest_subprocess(*PLUGIN)
     result.assert_outcomes(passed=1, failed=1, errors=1)
     drawn = sorted(tmp_path.glob("payments-report-*/*.html"))
-    assert [file.name.partition("-")[2] for file in drawn] == ["test-of-the-shop-b.html", "test-setup.html"]
+    assert [file.name.partition("-")[2] for file in drawn] == [
+        "test-of-the-shop-b.html",
+        "test-setup.html",
+    ]
     assert [file for file in drawn if str(file) not in result.outlines] == []
     text = drawn[0].read_text("utf-8")
-    why, events, plots = map(text.index, ("&lt;b&gt;&#39; == &#39;&lt;i&gt;", "subscription.created", "<svg role"))
+    why, events, plots = map(
+        text.index, ("&lt;b&gt;&#39; == &#39;&lt;i&gt;", "subscription.created", "<svg role")
+    )
     assert why < events < plots, "first why, then what happened, then what it looks like"
     assert ">test_shop.py::test_of_the_shop[&lt;b&gt;]</h1>" in text
     assert "Awa · " in text

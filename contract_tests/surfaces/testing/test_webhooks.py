@@ -1,4 +1,4 @@
-"""The collecting receiver, and applications as people have them, called as their servers would, also as a test ends."""
+"""The collecting receiver, and real applications, called as by their servers, at a test's end."""
 
 from __future__ import annotations
 
@@ -23,16 +23,26 @@ each_method = pytest.mark.parametrize("method", ["HMAC_SHA256", "BASIC", "JWT"])
 
 
 @each_method
-def test_deliveries_are_collected_and_their_signatures_verified(world: Emulator, method: str) -> None:
+def test_deliveries_are_collected_and_their_signatures_verified(
+    world: Emulator, method: str
+) -> None:
     world.webhooks.listen(security_profile=method)
     world.subscription()
-    assert [event["type"] for event in world.webhooks.events] == ["customer.created", "subscription.created", *CHARGED]
-    assert [(each.genuine, each.status, each.attempt) for each in world.webhooks.deliveries] == [(True, 200, 1)] * 5
+    assert [event["type"] for event in world.webhooks.events] == [
+        "customer.created",
+        "subscription.created",
+        *CHARGED,
+    ]
+    assert [(each.genuine, each.status, each.attempt) for each in world.webhooks.deliveries] == [
+        (True, 200, 1)
+    ] * 5
     first, endpoint = world.webhooks.deliveries[0], world.webhooks.endpoint
     titled = {name.title(): value for name, value in first.headers.items()}
     assert verify_webhook(first.body, titled, endpoint)
     assert not verify_webhook(first.body, titled, {**endpoint, "secret": "whsec_another"})
-    assert verify_webhook(first.body.decode(), titled, world.webhooks.secret) == (method == "HMAC_SHA256")
+    assert verify_webhook(first.body.decode(), titled, world.webhooks.secret) == (
+        method == "HMAC_SHA256"
+    )
 
 
 @each_method
@@ -61,12 +71,20 @@ def test_each_event_is_waited_for_once_or_by_its_object(world: Emulator) -> None
     world.webhooks.refute_delivered("customer.created")
     first, second, third = (world.customer() for _ in range(3))
     found = [world.webhooks.wait_for("customer.created", each) for each in (third, None, None)]
-    assert [each["data"]["object"]["id"] for each in found] == [third["id"], first["id"], second["id"]]
+    assert [each["data"]["object"]["id"] for each in found] == [
+        third["id"],
+        first["id"],
+        second["id"],
+    ]
     with pytest.raises(AssertionError, match=r"^no webhook customer.created arrived within 0 s"):
         world.webhooks.wait_for("customer.created", timeout=0)
-    with pytest.raises(AssertionError, match=r"^customer.created was delivered 3 times, not 1.\nWebhooks received:"):
+    with pytest.raises(
+        AssertionError, match=r"^customer.created was delivered 3 times, not 1.\nWebhooks received:"
+    ):
         world.webhooks.assert_delivered("customer.created", times=1)
-    with pytest.raises(AssertionError, match=r"^customer.created was delivered, 3 times.\nWebhooks received:"):
+    with pytest.raises(
+        AssertionError, match=r"^customer.created was delivered, 3 times.\nWebhooks received:"
+    ):
         world.webhooks.refute_delivered("customer.created")
     world.webhooks.assert_delivered("customer.created", third["id"], times=1)
     world.webhooks.refute_delivered("invoice.paid", third)
@@ -82,22 +100,35 @@ def test_a_message_says_what_arrived_what_was_missed_and_what_is_to_come(world: 
         "customer.created was not delivered.",
         "No webhook was received.",
         "Events that were not delivered to this receiver:",
-        f"  2026-01-01T00:00:00.000Z    customer.created  {world.events[0]['data']['object']['id']}",
+        (
+            "  2026-01-01T00:00:00.000Z    customer.created "
+            f" {world.events[0]['data']['object']['id']}"
+        ),
         "The endpoint has existed since 2026-01-01T01:00:00.000Z, for invoice.paid.",
         "No job is planned.",
     ]
 
 
-def test_the_receiver_answers_as_configured_and_forgets_when_it_listens_again(world: Emulator) -> None:
+def test_the_receiver_answers_as_configured_and_forgets_when_it_listens_again(
+    world: Emulator,
+) -> None:
     world.webhooks.answer(500, 503)
     world.customer()
     assert world.webhooks.assert_delivered("customer.created", times=1)
     world.clock.advance("1h")
-    assert [(item.attempt, item.status) for item in world.webhooks.deliveries] == [(1, 500), (2, 503), (3, 200)]
+    assert [(item.attempt, item.status) for item in world.webhooks.deliveries] == [
+        (1, 500),
+        (2, 503),
+        (3, 200),
+    ]
     assert len(world.webhooks.events) == 1
-    world.webhooks.listen("invoice.paid", retry_policy={"max_attempts": 1, "backoff_type": "linear"})
+    world.webhooks.listen(
+        "invoice.paid", retry_policy={"max_attempts": 1, "backoff_type": "linear"}
+    )
     assert world.webhooks.events == []
-    assert [one["id"] for one in world.api.oldest("/v1/webhooks/")] == [world.webhooks.endpoint["id"]]
+    assert [one["id"] for one in world.api.oldest("/v1/webhooks/")] == [
+        world.webhooks.endpoint["id"]
+    ]
     assert world.webhooks.endpoint["retry_policy"]["max_attempts"] == 1
 
 
@@ -131,7 +162,10 @@ def test_deliveries_reach_an_application_byte_for_byte(world: Emulator, interfac
     world.customer()
     world.webhooks.assert_delivered("customer.created")
     [delivery] = world.webhooks.deliveries
-    assert (seen, delivery.status) == ([("/hooks", delivery.headers["service-signature"], delivery.body)], 200)
+    assert (seen, delivery.status) == (
+        [("/hooks", delivery.headers["service-signature"], delivery.body)],
+        200,
+    )
 
 
 def test_deliveries_are_passed_on_to_a_url(world: Emulator, receiver: RealReceiver) -> None:
@@ -157,7 +191,8 @@ HANGS = 120
 class Shop:
     """What each application does with a webhook. It takes its time, and counts.
 
-    ``service`` is where its lifespan opens a client, which belongs to the event loop of its first use.
+    ``service`` is where its lifespan opens a client, which belongs to the event loop of its first
+    use.
     """
 
     def __init__(self, seconds: float = 0, **service: Any) -> None:
@@ -232,7 +267,8 @@ def make_shop() -> Iterator[Callable[..., Shop]]:
 def shop(world: Emulator, make_shop: Any) -> Shop:
     """One that asks the service about each webhook."""
     world.webhooks.listen("invoice.paid")
-    return make_shop(base_url=world.url, headers={"Authorization": f"Bearer {world.key}"})  # type: ignore[no-any-return]  # a Shop
+    # a Shop
+    return make_shop(base_url=world.url, headers={"Authorization": f"Bearer {world.key}"})  # type: ignore[no-any-return]
 
 
 def cause(world: Emulator) -> None:
@@ -258,7 +294,9 @@ def test_an_application_lives_on_one_loop_from_its_start_to_its_shutdown(
     assert (shop.started, shop.stopped, shop.handled) == (1, 1, 4)
 
 
-def test_under_the_asynchronous_helpers_it_runs_on_the_loop_of_the_test(world: Emulator, shop: Shop) -> None:
+def test_under_the_asynchronous_helpers_it_runs_on_the_loop_of_the_test(
+    world: Emulator, shop: Shop
+) -> None:
     """With a lifespan that the test runs."""
 
     async def story() -> None:
@@ -288,7 +326,10 @@ def test_a_client_is_delivered_to_before_it_is_opened_and_as_often_as_it_is_unti
     world.settle()
     assert shop.handled == 3
     closed = world.webhooks.deliveries[-1]
-    assert (closed.status, closed.error) == (503, "the application was shut down before it answered")
+    assert (closed.status, closed.error) == (
+        503,
+        "the application was shut down before it answered",
+    )
 
 
 class OrderError(Exception):
@@ -325,7 +366,9 @@ def wsgi_that_fails(environ: Any, start_response: Any) -> list[bytes]:
 def test_an_application_that_cannot_start_is_reported_at_once(world: Emulator) -> None:
     with pytest.raises(RuntimeError, match=r"(?s)the application did not start: .*DATABASE_URL"):
         world.webhooks.forward_to(app_that_raises())
-    with pytest.raises(TypeError, match="7: a URL, a WSGI application, an ASGI application, or a test client"):
+    with pytest.raises(
+        TypeError, match="7: a URL, a WSGI application, an ASGI application, or a test client"
+    ):
         world.webhooks.forward_to(7)
 
 
@@ -370,22 +413,34 @@ def play(server: LocalServer, world_name: str, name: str, shop: Shop, first: str
 
 
 def limit_once_begun(monkeypatch: pytest.MonkeyPatch, shop: Shop) -> None:
-    """Give a view a tenth of a second from when it begins, until which a busy machine may take longer."""
+    """Give a view a tenth of a second from its start, which a busy machine may delay."""
     monkeypatch.setattr(collector, "TIME_LIMIT", 0.1)
-    monkeypatch.setattr(collector, "wait", lambda answers, seconds: shop.began.wait(HANGS) and wait(answers, seconds))
+    monkeypatch.setattr(
+        collector,
+        "wait",
+        lambda answers, seconds: shop.began.wait(HANGS) and wait(answers, seconds),
+    )
 
 
 @pytest.mark.parametrize("name", TARGETS)
 @pytest.mark.parametrize("first", ["client", "world"])
 def test_a_view_that_runs_when_the_test_ends_is_let_end_and_one_that_never_ends_is_reported(
-    local_server: LocalServer, world_name: str, make_shop: Any, monkeypatch: pytest.MonkeyPatch, name: str, first: str
+    local_server: LocalServer,
+    world_name: str,
+    make_shop: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    first: str,
 ) -> None:
     shop = make_shop(SLOW)
     play(local_server, world_name, name, shop, first)
     assert shop.handled == 1
     shop = make_shop(ENDLESS)
     limit_once_begun(monkeypatch, shop)
-    said = rf"customer.created evt_\w+ \(attempt 1\) of the world {world_name} .* has not answered within 0.1 s"
+    said = (
+        rf"customer.created evt_\w+ \(attempt 1\) of the world {world_name} .* has not answered"
+        r" within 0.1 s"
+    )
     with pytest.warns(RuntimeWarning, match=said):
         play(local_server, world_name, name, shop, first)
     assert shop.handled == 0

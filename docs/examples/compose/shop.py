@@ -17,14 +17,20 @@ secrets = []
 def call(path, body):
     """Ask the payments service."""
     headers = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"}
-    with urlopen(Request(f"{PAYMENTS}/v1{path}", json.dumps(body).encode(), headers), timeout=10) as answer:
+    with urlopen(
+        Request(f"{PAYMENTS}/v1{path}", json.dumps(body).encode(), headers), timeout=10
+    ) as answer:
         return json.load(answer)
 
 
 def order():
     """Begin an order; the id of its checkout session."""
     line = {"description": "Basket", "unit_amount": 2000, "quantity": 1}
-    body = {"currency": "XAF", "success_url": "https://shop.example.com/thanks", "line_items": [line]}
+    body = {
+        "currency": "XAF",
+        "success_url": "https://shop.example.com/thanks",
+        "line_items": [line],
+    }
     session = call("/checkout-sessions/", body)
     orders[session["id"]] = "open"
     return {"id": session["id"], "pay_at": session["url"]}
@@ -33,7 +39,8 @@ def order():
 def hear(body, signature):
     """Take in an event; the status it is answered with."""
     event = json.loads(body)
-    # Sent while the endpoint is registered, signed with a secret that only the answer to that will tell.
+    # Sent while the endpoint is registered, signed with a secret that only the answer to that will
+    # tell.
     if event["type"] == "webhook.ping":
         return 200
     expected = hmac.new(secrets[0].encode(), body, hashlib.sha256).hexdigest()

@@ -35,7 +35,7 @@ orders = {}
 
 
 def call(method, path, body=None, key=None):
-    """Ask the payments service; the request is sent again, as the same one, if its outcome is unknown."""
+    """Call the payments service; send the same request again if its outcome is unknown."""
     key = key or str(uuid.uuid4())
     for pause in PAUSES:
         try:
@@ -52,7 +52,9 @@ def call(method, path, body=None, key=None):
 def send(method, path, body, key):
     """Send a request once."""
     headers = {"Authorization": f"Bearer {settings.PAYMENTS_KEY}", "Idempotency-Key": key}
-    answer = httpx.request(method, f"{settings.PAYMENTS_URL}/v1{path}", json=body, headers=headers, timeout=10)
+    answer = httpx.request(
+        method, f"{settings.PAYMENTS_URL}/v1{path}", json=body, headers=headers, timeout=10
+    )
     return answer.raise_for_status().json()
 
 
@@ -75,7 +77,7 @@ def order(request):
 
 
 def show(request, id):
-    """Return the state of an order. A webhook may be lost: what is not known to be paid is looked up."""
+    """Return the state of an order. Look up one not known to be paid: a webhook may be lost."""
     if orders[id] == "open" and call("GET", f"/checkout-sessions/{id}/")["status"] == "complete":
         orders[id] = "paid"
     return JsonResponse({"status": orders[id]})
@@ -85,8 +87,12 @@ def show(request, id):
 @require_POST
 def webhooks(request):
     """Hear what happened at the payments service."""
-    expected = hmac.new(settings.PAYMENTS_WEBHOOK_SECRET.encode(), request.body, hashlib.sha256).hexdigest()
-    if not hmac.compare_digest(request.headers.get("Service-Signature", "").encode(), expected.encode()):
+    expected = hmac.new(
+        settings.PAYMENTS_WEBHOOK_SECRET.encode(), request.body, hashlib.sha256
+    ).hexdigest()
+    if not hmac.compare_digest(
+        request.headers.get("Service-Signature", "").encode(), expected.encode()
+    ):
         return HttpResponse(status=401)
     event = json.loads(request.body)
     if event["type"] == "checkout.session.completed":

@@ -10,7 +10,9 @@ from shop import application
 def shop(payments):
     """Return a client of the shop, which is sent the webhooks of the test's world."""
     secret = payments.webhooks.secret
-    with override_settings(PAYMENTS_URL=payments.url, PAYMENTS_KEY=payments.key, PAYMENTS_WEBHOOK_SECRET=secret):
+    with override_settings(
+        PAYMENTS_URL=payments.url, PAYMENTS_KEY=payments.key, PAYMENTS_WEBHOOK_SECRET=secret
+    ):
         payments.webhooks.forward_to(application)
         yield Client()
 
@@ -18,7 +20,9 @@ def shop(payments):
 @pytest.fixture
 def order(shop):
     """Return an order that is not paid yet: the id of its checkout session."""
-    return shop.post("/orders", {"email": "awa@example.com"}, content_type="application/json").json()["id"]
+    return shop.post(
+        "/orders", {"email": "awa@example.com"}, content_type="application/json"
+    ).json()["id"]
 
 
 def test_an_order_that_is_paid_is_paid_in_the_shop(payments, shop, order):

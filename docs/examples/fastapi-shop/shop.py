@@ -1,4 +1,4 @@
-"""A shop that sells baskets and memberships: FastAPI, with one HTTP client for as long as it runs."""
+"""A shop that sells baskets and memberships: FastAPI, one HTTP client for its whole run."""
 
 import asyncio
 import hashlib
@@ -34,15 +34,19 @@ class Buyer(BaseModel):
 
 
 class Shop:
-    """What the shop knows. It reads again what an event is about, which may come twice, late or in another order."""
+    """The shop's state. It reads an event's object again: events come twice, late, out of order."""
 
     def __init__(self, url: str, key: str) -> None:
-        self.payments = httpx.AsyncClient(base_url=f"{url}/v1", headers={"Authorization": f"Bearer {key}"}, timeout=10)
+        self.payments = httpx.AsyncClient(
+            base_url=f"{url}/v1", headers={"Authorization": f"Bearer {key}"}, timeout=10
+        )
         self.orders: dict[str, dict] = {}
         self.members: dict[str, dict] = {}
 
-    async def call(self, method: str, path: str, body: dict | None = None, key: str | None = None) -> dict:
-        """Ask the payments service; the request is sent again, as the same one, if its outcome is unknown."""
+    async def call(
+        self, method: str, path: str, body: dict | None = None, key: str | None = None
+    ) -> dict:
+        """Call the payments service; send the same request again if its outcome is unknown."""
         headers = {"Idempotency-Key": key or str(uuid.uuid4())}
         for pause in PAUSES:
             try:
@@ -76,7 +80,9 @@ class Shop:
     async def refund(self, id: str) -> dict:
         """Pay an order back. A second click on the button pays nothing more."""
         await self.look_up_order(id)
-        return await self.call("POST", "/refunds/", {"transaction": self.orders[id]["transaction"]}, f"refund-{id}")
+        return await self.call(
+            "POST", "/refunds/", {"transaction": self.orders[id]["transaction"]}, f"refund-{id}"
+        )
 
     async def join(self, buyer: Buyer, phone: str) -> dict:
         """Begin a membership, which is charged to the phone each month."""
@@ -115,13 +121,21 @@ class Shop:
             intent = await self.call("GET", f"/payment-intents/{session['payment_intent']}/")
             paid = await self.call("GET", f"/transactions/{intent['transaction']}/")
             status = "refunded" if paid["status"] == "refunded" else "paid"
-            self.orders[id] |= {"status": status, "transaction": paid["id"], "amount": paid["amount"]}
+            self.orders[id] |= {
+                "status": status,
+                "transaction": paid["id"],
+                "amount": paid["amount"],
+            }
 
     async def look_up_member(self, id: str) -> dict:
         """Read a membership, and how many months were paid."""
         subscription = await self.call("GET", f"/subscriptions/{id}/")
         paid = await self.call("GET", f"/invoices/?subscription={id}&status=paid")
-        member = {"id": id, "status": subscription["status"], "payments": paid["pagination"]["count"]}
+        member = {
+            "id": id,
+            "status": subscription["status"],
+            "payments": paid["pagination"]["count"],
+        }
         self.members[id] = member
         return member
 
@@ -165,7 +179,9 @@ def create_app(url: str, key: str, secret: str) -> FastAPI:
     async def webhooks(request: Request) -> None:
         body = await request.body()
         expected = hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
-        if not hmac.compare_digest(request.headers.get("service-signature", "").encode(), expected.encode()):
+        if not hmac.compare_digest(
+            request.headers.get("service-signature", "").encode(), expected.encode()
+        ):
             raise HTTPException(401)
         await request.app.state.shop.handle(json.loads(body))
 

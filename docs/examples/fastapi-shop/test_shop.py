@@ -108,7 +108,11 @@ def test_a_refund_that_fails_leaves_the_order_paid(payments, shop, order):
 def test_a_member_pays_each_month(payments, shop):
     member = shop.post("/members", json=AWA, params={"phone": "+24177000000"}).json()["id"]
     payments.clock.advance("P11M")
-    assert shop.get(f"/members/{member}").json() == {"id": member, "status": "active", "payments": 12}
+    assert shop.get(f"/members/{member}").json() == {
+        "id": member,
+        "status": "active",
+        "payments": 12,
+    }
 
 
 def test_a_member_who_cannot_pay_is_past_due_and_recovers(payments, shop):
@@ -117,7 +121,11 @@ def test_a_member_who_cannot_pay_is_past_due_and_recovers(payments, shop):
     payments.clock.advance(until_event="subscription.payment_failed")
     assert shop.get(f"/members/{member}").json()["status"] == "past_due"
     payments.clock.advance("7d")
-    assert shop.get(f"/members/{member}").json() == {"id": member, "status": "active", "payments": 2}
+    assert shop.get(f"/members/{member}").json() == {
+        "id": member,
+        "status": "active",
+        "payments": 2,
+    }
 
 
 def test_a_member_pays_when_the_date_is_moved(payments, shop):
@@ -135,7 +143,9 @@ def test_a_service_that_is_down_is_reported(payments, shop, monkeypatch):
 
 
 def test_a_forged_webhook_is_rejected(shop):
-    assert shop.post("/webhooks", json={}, headers={"Service-Signature": "0" * 64}).status_code == 401
+    assert (
+        shop.post("/webhooks", json={}, headers={"Service-Signature": "0" * 64}).status_code == 401
+    )
 
 
 def test_some_days_end_the_same_whatever_happens_twice_or_never(payments):

@@ -1,4 +1,4 @@
-"""A small web shop: a WSGI application that sells baskets and hears by webhook that they are paid."""
+"""A small web shop: a WSGI application that sells baskets; webhooks say that they are paid."""
 
 import hashlib
 import hmac
@@ -19,7 +19,7 @@ PAUSES = (1, 2, 4)
 
 
 class Shop:
-    """``url`` and ``key`` are those of the payments service, ``secret`` is that of the webhook endpoint."""
+    """``url`` and ``key`` belong to the payments service, ``secret`` to the webhook endpoint."""
 
     def __init__(self, url, key, secret):
         self.url, self.key, self.secret = url, key, secret
@@ -37,10 +37,17 @@ class Shop:
                 "currency": "XAF",
                 "success_url": "https://shop.example.com/thanks",
                 "customer_email": email,
-                "line_items": [{"description": "Basket", "unit_amount": PRICE, "quantity": baskets}],
+                "line_items": [
+                    {"description": "Basket", "unit_amount": PRICE, "quantity": baskets}
+                ],
             },
         )
-        self.orders[session["id"]] = {"email": email, "baskets": baskets, "status": "open", "shipped": 0}
+        self.orders[session["id"]] = {
+            "email": email,
+            "baskets": baskets,
+            "status": "open",
+            "shipped": 0,
+        }
         return session["url"]
 
     def thank(self, id):
@@ -96,7 +103,11 @@ class Shop:
 
     def _handle(self, type, thing):
         order = self.orders.get(thing.get("checkout_session") or thing["id"])
-        if order and type == "checkout.session.completed" and thing["amount_total"] == order["baskets"] * PRICE:
+        if (
+            order
+            and type == "checkout.session.completed"
+            and thing["amount_total"] == order["baskets"] * PRICE
+        ):
             order["customer"] = thing["customer"]
             self._ship(order)
         # Events may come in any order: a paid order stays paid.
@@ -109,7 +120,7 @@ class Shop:
             order["shipped"] += order["baskets"]
 
     def _call(self, method, path, body=None, key=None):
-        """Return the answer to a request, which is sent again, as the same one, if its outcome is unknown."""
+        """Return the response to a request; send the same one again if its outcome is unknown."""
         key = key or str(uuid.uuid4())
         for pause in self.pauses:
             try:
@@ -123,10 +134,16 @@ class Shop:
         return self._send(method, path, body, key)
 
     def _send(self, method, path, body, key):
-        headers = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json", "Idempotency-Key": key}
+        headers = {
+            "Authorization": f"Bearer {self.key}",
+            "Content-Type": "application/json",
+            "Idempotency-Key": key,
+        }
         data = None if body is None else json.dumps(body).encode()
         try:
-            with urlopen(Request(self.url + path, data, headers, method=method), timeout=10) as answer:
+            with urlopen(
+                Request(self.url + path, data, headers, method=method), timeout=10
+            ) as answer:
                 return json.load(answer)
         except HTTPError as error:
             error.close()
@@ -134,5 +151,9 @@ class Shop:
 
 
 if __name__ == "__main__":
-    shop = Shop(os.environ["PAYMENTS_URL"], os.environ["PAYMENTS_KEY"], os.environ["PAYMENTS_WEBHOOK_SECRET"])
+    shop = Shop(
+        os.environ["PAYMENTS_URL"],
+        os.environ["PAYMENTS_KEY"],
+        os.environ["PAYMENTS_WEBHOOK_SECRET"],
+    )
     make_server("127.0.0.1", 8000, shop).serve_forever()

@@ -1,6 +1,7 @@
-"""A day at the shop, to be tried with every fault: ``payments-emulator test app -- python story.py``.
+"""A day at the shop, to try with every fault: ``payments-emulator test app -- python story.py``.
 
-It does what buyers and the shop do, and checks what must be true in the end, whatever was lost on the way.
+It does what buyers and the shop do, and checks what must be true in the end, whatever was lost on
+the way.
 """
 
 import json
@@ -17,7 +18,12 @@ TOO_LITTLE_MONEY = "+24177000001"
 def request(shop, method, path, body=None):
     """Return the answer of the shop to a request of a browser."""
     data = json.dumps(body).encode()
-    environ = {"REQUEST_METHOD": method, "PATH_INFO": path, "CONTENT_LENGTH": len(data), "wsgi.input": BytesIO(data)}
+    environ = {
+        "REQUEST_METHOD": method,
+        "PATH_INFO": path,
+        "CONTENT_LENGTH": len(data),
+        "wsgi.input": BytesIO(data),
+    }
     return json.loads(b"".join(shop(environ, lambda status, headers: None)))
 
 
@@ -38,8 +44,12 @@ def story(payments):
 
     # A browser can send anything, a price too.
     form = {"email": "awa@example.com", "baskets": 2, "price": 100}
-    paid, unpaid = (request(shop, "POST", "/orders", form)["pay_at"].rpartition("/")[2] for _ in range(2))
-    assert request(shop, "GET", f"/thanks/{unpaid}")["status"] == "open", "an order was shipped that nobody paid"
+    paid, unpaid = (
+        request(shop, "POST", "/orders", form)["pay_at"].rpartition("/")[2] for _ in range(2)
+    )
+    assert request(shop, "GET", f"/thanks/{unpaid}")["status"] == "open", (
+        "an order was shipped that nobody paid"
+    )
     payments.pay(paid, phone=TOO_LITTLE_MONEY)
     amount = payments.pay(paid)["amount"]
     assert amount == 2 * PRICE, f"the buyer paid {amount} for what costs {2 * PRICE}"
@@ -48,7 +58,9 @@ def story(payments):
     for _click in range(2):
         shop.refund(paid, 1000)
     refunds = payments.api.get("/_emulator/objects", kind="refund")["data"]
-    assert sum(each["amount"] for each in refunds) == 1000, f"{len(refunds)} refunds were made of one"
+    assert sum(each["amount"] for each in refunds) == 1000, (
+        f"{len(refunds)} refunds were made of one"
+    )
 
     assert is_rejected(shop, "no address"), "an order without an address was taken"
 

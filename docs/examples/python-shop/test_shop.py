@@ -7,7 +7,12 @@ from shop import Shop
 
 from emulator.testing import RequestRefused
 
-SOLD = ("customer.created", "payment_intent.succeeded", "transaction.succeeded", "checkout.session.completed")
+SOLD = (
+    "customer.created",
+    "payment_intent.succeeded",
+    "transaction.succeeded",
+    "checkout.session.completed",
+)
 """The events of a basket that a new buyer pays."""
 
 
@@ -33,7 +38,10 @@ def test_an_order_is_fulfilled_when_it_is_paid(payments, shop):
     [transaction] = payments.api.get("/v1/transactions/")["data"]
     assert (transaction["amount"], transaction["currency"]) == (6000, "XAF")
     assert transaction["net_amount"] == 6000 - transaction["fee"] < 6000
-    assert (shop.orders[id]["status"], shop.orders[id]["customer"]) == ("paid", transaction["customer"])
+    assert (shop.orders[id]["status"], shop.orders[id]["customer"]) == (
+        "paid",
+        transaction["customer"],
+    )
     assert len(payments.emails.to("awa@example.com", "receipt")) == 1
 
 
@@ -70,7 +78,11 @@ def test_a_webhook_that_comes_twice_counts_once(payments, shop):
     id = order(shop)
     payments.pay(id)
     payments.webhooks.assert_delivered("checkout.session.completed", times=1)
-    copies = [item for item in payments.webhooks.deliveries if item.event["type"] == "checkout.session.completed"]
+    copies = [
+        item
+        for item in payments.webhooks.deliveries
+        if item.event["type"] == "checkout.session.completed"
+    ]
     assert (len(copies), shop.orders[id]["status"]) == (3, "paid")
 
 

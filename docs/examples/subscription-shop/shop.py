@@ -1,4 +1,4 @@
-"""A shop that sells subscriptions. It keeps each as it was read last, and reads it again on every event."""
+"""A shop that sells subscriptions. It keeps their last states and reads again on every event."""
 
 import hashlib
 import hmac
@@ -35,7 +35,7 @@ PAUSES = (1, 2, 4)
 
 
 class Shop:
-    """``url`` and ``key`` are those of the payments service, ``secret`` is that of the webhook endpoint."""
+    """``url`` and ``key`` belong to the payments service, ``secret`` to the webhook endpoint."""
 
     def __init__(self, url, key, secret, now=lambda: datetime.now(UTC)):
         self.url, self.key, self.secret, self.now = url, key, secret, now
@@ -52,7 +52,9 @@ class Shop:
         """Make the plans, once: the same key makes the same plan."""
         for name, own in PLANS.items():
             terms = {"name": name, "currency": "XAF", "interval": "month", **own}
-            self.plans[name] = self._call("POST", "/v1/subscription-plans/", terms, key=f"plan-{name}")["id"]
+            self.plans[name] = self._call(
+                "POST", "/v1/subscription-plans/", terms, key=f"plan-{name}"
+            )["id"]
 
     def subscribe(self, account, plan):
         """Begin a subscription; where the buyer pays it. ``account`` is an address for emails."""
@@ -95,13 +97,13 @@ class Shop:
 
     def pay_with(self, account, phone):
         """Charge another phone from now on."""
-        # Only a sandbox has this: at the service the buyer saves a method in a checkout session in setup mode.
+        # Only a sandbox has this: a real buyer saves a method in a checkout session in setup mode.
         method = {"customer": self.customers[account], "type": "mobile_money", "phone": phone}
         made = self._call("POST", "/v1/payment-methods/", method, key=f"phone-{account}-{phone}")
         self._change(account, {"payment_method": made["id"]})
 
     def pay_now(self, account):
-        """Return the page on which the buyer can pay the unpaid invoice now; None if all are paid."""
+        """Return the page on which to pay the unpaid invoice now; None if all are paid."""
         # An uncollectible invoice, whose last retry failed, can still be paid on its page, which
         # makes the subscription active. Don't call POST /v1/invoices/{id}/pay/: it records money
         # that came another way.
@@ -112,7 +114,10 @@ class Shop:
         """Pay back the last payment. A second click on the button pays nothing more."""
         invoice = self._invoices(account, "paid")[0]
         return self._call(
-            "POST", "/v1/refunds/", {"transaction": invoice["transaction"]}, key=f"refund-{invoice['id']}"
+            "POST",
+            "/v1/refunds/",
+            {"transaction": invoice["transaction"]},
+            key=f"refund-{invoice['id']}",
         )
 
     def reconcile(self):
@@ -151,11 +156,15 @@ class Shop:
         body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
         expected = hmac.new(self.secret.encode(), body, hashlib.sha256).hexdigest()
         # Bytes: the comparison of texts fails on letters that only a forger sends.
-        is_genuine = hmac.compare_digest(environ.get("HTTP_SERVICE_SIGNATURE", "").encode(), expected.encode())
+        is_genuine = hmac.compare_digest(
+            environ.get("HTTP_SERVICE_SIGNATURE", "").encode(), expected.encode()
+        )
         if is_genuine:
             event = json.loads(body)
             self._handle(event["type"], event["data"]["object"])
-        start_response("200 OK" if is_genuine else "401 Unauthorized", [("Content-Type", "application/json")])
+        start_response(
+            "200 OK" if is_genuine else "401 Unauthorized", [("Content-Type", "application/json")]
+        )
         return [b"{}"]
 
     def _handle(self, type, thing):
@@ -170,7 +179,7 @@ class Shop:
                 self.reminders.add(account)
 
     def _call(self, method, path, body=None, key=None):
-        """Return the answer to a request, which is sent again, as the same one, if its outcome is unknown."""
+        """Return the response to a request; send the same one again if its outcome is unknown."""
         key = key or str(uuid.uuid4())
         for pause in self.pauses:
             try:
@@ -184,10 +193,16 @@ class Shop:
         return self._send(method, path, body, key)
 
     def _send(self, method, path, body, key):
-        headers = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json", "Idempotency-Key": key}
+        headers = {
+            "Authorization": f"Bearer {self.key}",
+            "Content-Type": "application/json",
+            "Idempotency-Key": key,
+        }
         data = None if body is None else json.dumps(body).encode()
         try:
-            with urlopen(Request(self.url + path, data, headers, method=method), timeout=10) as answer:
+            with urlopen(
+                Request(self.url + path, data, headers, method=method), timeout=10
+            ) as answer:
                 return json.load(answer)
         except HTTPError as error:
             error.close()
@@ -195,6 +210,10 @@ class Shop:
 
 
 if __name__ == "__main__":
-    shop = Shop(os.environ["PAYMENTS_URL"], os.environ["PAYMENTS_KEY"], os.environ["PAYMENTS_WEBHOOK_SECRET"])
+    shop = Shop(
+        os.environ["PAYMENTS_URL"],
+        os.environ["PAYMENTS_KEY"],
+        os.environ["PAYMENTS_WEBHOOK_SECRET"],
+    )
     shop.open()
     make_server("127.0.0.1", 8000, shop).serve_forever()

@@ -1,6 +1,7 @@
-"""Half a year at the shop, to be tried with every fault: ``payments-emulator test app -- python story.py``.
+"""Half a year at the shop, for all faults: ``payments-emulator test app -- python story.py``.
 
-It does what customers and the shop do, and checks what must be true in the end, whatever was lost on the way.
+It does what customers and the shop do, and checks what must be true in the end, whatever was lost
+on the way.
 """
 
 from datetime import datetime
@@ -14,7 +15,7 @@ PAYS, TOO_LITTLE_MONEY = "+24177000000", "+24177000001"
 
 
 def join(payments, shop, account, plan):
-    """Subscribe, and pay on the hosted page; the buyer comes back to a page that shows what the shop knows."""
+    """Subscribe and pay on the hosted page; the buyer returns to a page with the shop's state."""
     session = shop.subscribe(account, plan).rpartition("/")[2]
     payments.pay(session, phone=PAYS)
     payments.settle()
@@ -25,7 +26,9 @@ def join(payments, shop, account, plan):
 def story(payments):
     """Awa stays and changes her plan, Ben cannot pay for a while, Cat tries the shop and leaves."""
     secret = payments.webhooks.listen(*EVENTS).secret
-    shop = Shop(payments.url, payments.key, secret, now=lambda: datetime.fromisoformat(payments.clock.now))
+    shop = Shop(
+        payments.url, payments.key, secret, now=lambda: datetime.fromisoformat(payments.clock.now)
+    )
     payments.webhooks.forward_to(shop)
     shop.open()
     for account, plan in ((AWA, "premium"), (BEN, "basic"), (CAT, "trial")):
@@ -47,9 +50,15 @@ def story(payments):
 
     # What was delayed arrives, then the shop does what it does every night.
     shop.reconcile()
-    assert {account: shop.has_access(account) for account in (AWA, BEN, CAT)} == {AWA: True, BEN: True, CAT: False}
+    assert {account: shop.has_access(account) for account in (AWA, BEN, CAT)} == {
+        AWA: True,
+        BEN: True,
+        CAT: False,
+    }
     refunds = payments.api.get("/_emulator/objects", kind="refund")["data"]
-    assert [each["amount"] for each in refunds] == [2000], f"{len(refunds)} refunds were made of one"
+    assert [each["amount"] for each in refunds] == [2000], (
+        f"{len(refunds)} refunds were made of one"
+    )
     payments.ledger.assert_balanced()
 
 

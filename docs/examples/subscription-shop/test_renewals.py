@@ -1,4 +1,4 @@
-"""The renewal matrix: eight things that happen to subscriptions. Copy it, with your application in place of the shop."""
+"""The renewal matrix: eight stories of subscriptions. Copy it and put your application in."""
 
 import pytest
 from shop import EVENTS, Shop
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.payments(clock="2026-01-01T00:00:00Z")
 
 @pytest.fixture
 def shop(payments):
-    """Your application: it hears the webhooks of the test's world, and its clock is that of the world."""
+    """Your application: it hears the test world's webhooks, and its clock is the world's."""
     secret = payments.webhooks.listen(*EVENTS).secret
     shop = Shop(payments.url, payments.key, secret, now=lambda: payments.clock.datetime)
     payments.webhooks.forward_to(shop)
@@ -50,13 +50,16 @@ def test_duplicate(payments, shop, awa):
     """A renewal whose webhook comes three times is one renewal."""
     payments.fault({"duplicate": 2}, event="invoice.paid")
     payments.clock.advance("31d")
-    assert len([each for each in payments.webhooks.deliveries if each.event["type"] == "invoice.paid"]) == 4
+    assert (
+        len([each for each in payments.webhooks.deliveries if each.event["type"] == "invoice.paid"])
+        == 4
+    )
     assert len(invoices(payments, "paid")) == 2
     assert shop.has_access(awa)
 
 
 def test_grace(payments, shop, awa):
-    """A renewal that fails leaves access for the days of grace; then, unpaid, it ends. The customer is told."""
+    """A failed renewal leaves access for the days of grace, then ends it. The customer is told."""
     shop.pay_with(awa, TOO_LITTLE_MONEY)
     payments.clock.advance("32d")
     assert shop.has_access(awa)
@@ -71,11 +74,13 @@ def test_grace(payments, shop, awa):
 
 @pytest.mark.parametrize("how", ["retry", "pay now", "pay now after the last retry"])
 def test_recovery(payments, shop, awa, how):
-    """Who pays again has access again: at the next retry, or at once with "pay now", even after the last one."""
+    """Payment restores access: at the next retry or by "pay now", even after the last retry."""
     shop.pay_with(awa, TOO_LITTLE_MONEY)
     payments.clock.advance("46d" if how == "pay now after the last retry" else "36d")
     shop.reconcile()
-    assert shop.subscriptions[awa]["status"] == ("unpaid" if how == "pay now after the last retry" else "past_due")
+    assert shop.subscriptions[awa]["status"] == (
+        "unpaid" if how == "pay now after the last retry" else "past_due"
+    )
     assert not shop.has_access(awa)
     shop.pay_with(awa, PAYS)
     if how == "retry":
@@ -97,7 +102,7 @@ def test_change_of_plan(payments, shop, awa):
 
 
 def test_cancel_undone(payments, shop, awa):
-    """A cancellation that was taken back never happened; one that was not ends access with the period."""
+    """A withdrawn cancellation changes nothing; any other ends access with the period."""
     shop.cancel(awa)
     shop.keep(awa)
     payments.clock.advance("31d")
@@ -111,7 +116,7 @@ def test_cancel_undone(payments, shop, awa):
 
 
 def test_refund(payments, shop, awa):
-    """Of a renewal that is refunded, twice clicked, the money comes back once; access stays until the period ends."""
+    """A renewal's refund, clicked twice, pays back once; access stays until the period ends."""
     payments.clock.advance("31d")
     for _click in range(2):
         refund = shop.refund(awa)
@@ -123,7 +128,7 @@ def test_refund(payments, shop, awa):
 
 
 def test_trial_end(payments, shop):
-    """A trial gives access without money, is announced before it ends, and then costs what the plan costs."""
+    """A trial is free, its end is announced, and then the customer pays the plan's price."""
     awa = join(payments, shop, "trial")
     assert (shop.has_access(awa), invoices(payments, "paid")) == (True, [])
     payments.clock.advance("13d")
@@ -134,8 +139,12 @@ def test_trial_end(payments, shop):
 
 
 def test_card_expired(payments, shop):
-    """A card that has expired fails the renewal, not the period that is paid; another method recovers it."""
-    awa = join(payments, shop, card={"number": "4242424242424242", "exp_month": 1, "exp_year": 2026, "cvc": "123"})
+    """An expired card fails the renewal, not the paid period; another method recovers it."""
+    awa = join(
+        payments,
+        shop,
+        card={"number": "4242424242424242", "exp_month": 1, "exp_year": 2026, "cvc": "123"},
+    )
     payments.clock.advance("30d")
     assert shop.has_access(awa)
     payments.clock.advance("5d")

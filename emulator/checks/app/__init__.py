@@ -1,1 +1,1 @@
-"""Tests of an application: a story runs again for each request and webhook that can go wrong, and the ends are compared."""
+"""Tests of an application: repeats a story with every fault and compares the endings."""

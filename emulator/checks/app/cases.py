@@ -1,4 +1,4 @@
-"""The cases of ``test app``: the places of a scenario, the faults that can strike at each, and the order they are tried in."""
+"""The cases of ``test app``: a scenario's places, the faults possible at each, and their order."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from emulator.document.paths import fixture
 REQUEST, DELIVERY, PAYMENT = "request", "delivery", "payment"
 
 KILLED_KINDS = "killed"
-"""How the names of all kinds begin that kill the application, and the pattern that names them all."""
+"""The common start of the kinds that kill the application, and the pattern that names them all."""
 
 AT_WORK = ("killed-reading", "killed-working")
 """The kinds that strike only where handling an event takes its time: not to reach it is no news."""
@@ -32,7 +32,8 @@ def title_of(method: str, path: str) -> str:
 class Advice(NamedTuple):
     """What is wrong, and the section of the guide's page "Go live" that says how to do it right.
 
-    ``follows`` names the advice on a problem that causes this one, ``rule`` is that of the audit which says the same.
+    ``follows`` names the advice on a problem that causes this one, ``rule`` is that of the audit
+    which says the same.
     """
 
     problem: str
@@ -46,10 +47,11 @@ ADVICE: Mapping[str, Advice] = {name: Advice(**row) for name, row in _TABLES["ad
 
 
 class FaultKind(NamedTuple):
-    """One way to go wrong. ``then`` is the effect of an arranged fault (B-94), ``sentence`` says it to people.
+    """One way to go wrong. ``then`` is an arranged fault's effect (B-94), ``sentence`` its text.
 
-    ``advice`` is the name of one in ``ADVICE``. With ``kills`` the application's process is ended; such a kind is tried
-    only where it is asked for. One with ``once`` is tried only at the first request of each method.
+    ``advice`` is the name of one in ``ADVICE``. With ``kills`` the application's process is ended;
+    such a kind is tried only where it is asked for. One with ``once`` is tried only at the first
+    request of each method.
     """
 
     name: str
@@ -63,7 +65,7 @@ class FaultKind(NamedTuple):
 
     @property
     def refuses(self) -> bool:
-        """Whether a buyer does not pay: such a run ends as one in which the operator says no at once."""
+        """Return whether a buyer does not pay. Such a run ends like an operator's immediate no."""
         return bool(self.then.get("refused"))
 
     @property
@@ -76,7 +78,9 @@ class FaultKind(NamedTuple):
         return self.then.get("drop") != "before"
 
 
-REFUSED = FaultKind("refused", PAYMENT, "refused at once", "unpaid", {"answer_after": "0s", "refused": True})
+REFUSED = FaultKind(
+    "refused", PAYMENT, "refused at once", "unpaid", {"answer_after": "0s", "refused": True}
+)
 """No fault, but the run that others are compared with: the operator says no at once."""
 
 FAULT_KINDS = [FaultKind(name, **row) for name, row in _TABLES["faults"].items()]
@@ -84,11 +88,11 @@ FAULT_KINDS = [FaultKind(name, **row) for name, row in _TABLES["faults"].items()
 
 
 class Place(NamedTuple):
-    """The ``number``-th request, delivery or payment, from 1; ``title`` is ``POST /v1/refunds/`` or an event.
+    """A request, delivery or payment; ``number`` from 1; ``title``: ``POST /v1/refunds/`` or event.
 
-    ``match`` finds it in another run: by operation or type of event, and its number among those. ``effects`` are those of
-    the kinds whose effect depends on the place; None of one that makes no difference there. ``takes`` says how many seconds
-    a delivery is handled.
+    ``match`` finds it in another run: by operation or type of event, and its number among those.
+    ``effects`` are those of the kinds whose effect depends on the place; None of one that makes no
+    difference there. ``takes`` says how many seconds a delivery is handled.
     """
 
     about: str
@@ -118,22 +122,30 @@ class Case(NamedTuple):
         return f"{self.place}: {self.kind.sentence}"
 
     def faults(self) -> list[dict[str, Any]]:
-        """Return the bodies of ``POST /_emulator/faults`` that arrange it where nothing has happened yet."""
+        """Return the bodies of ``POST /_emulator/faults`` that arrange the fault in a new world."""
         if self.kind.kills:
             return []
         then = dict(self.place.effects.get(self.kind.name) or self.kind.then)
         fault = {"match": dict(self.place.match), "then": then, "times": 1}
         if self.kind.advice not in ("racing", "overlapping"):
             return [fault]
-        # What a receiver reads while two events come at the same moment takes time, so that they surely meet.
-        return [fault, {"match": {"method": "GET"}, "then": {"delay_ms": 100, "executed": True}, "probability": 1}]
+        # What a receiver reads while two events come at the same moment takes time, so that they
+        # surely meet.
+        return [
+            fault,
+            {
+                "match": {"method": "GET"},
+                "then": {"delay_ms": 100, "executed": True},
+                "probability": 1,
+            },
+        ]
 
 
 def cases(places: Sequence[Place], *, kills: bool = False) -> list[Case]:
-    """Return every fault that makes a difference, at every place, in the order in which they are tried.
+    """Return every fault that makes a difference, at every place, in the order of the attempts.
 
-    Each kind has one case in each round, so that a budget which ends early has seen all kinds; and the places of a
-    kind come from all over the scenario, each kind beginning elsewhere.
+    Each kind has one case in each round, so that a budget which ends early has seen all kinds; and
+    the places of a kind come from all over the scenario, each kind beginning elsewhere.
     """
     columns = []
     kinds = [kind for kind in FAULT_KINDS if kills or not kind.kills]
@@ -147,12 +159,14 @@ def cases(places: Sequence[Place], *, kills: bool = False) -> list[Case]:
 
 
 def _differs(place: Place, kind: FaultKind) -> bool:
-    is_concerned = kind.about == place.about and not (kind.writes_only and place.title.startswith("GET "))
+    is_concerned = kind.about == place.about and not (
+        kind.writes_only and place.title.startswith("GET ")
+    )
     return is_concerned and (kind.kills or bool(place.effects.get(kind.name, kind.then)))
 
 
 def _spread(column: list[Case]) -> list[Case]:
-    """Return the cases so that the first few come from all over the list: its halves, quarters, eighths …"""
+    """Return the cases in an order whose start is spread: the list's halves, quarters, eighths."""
     width = max(len(column) - 1, 1).bit_length()
     order = (int(f"{number:0{width}b}"[::-1], 2) for number in range(2**width))
     return [column[index] for index in order if index < len(column)]
@@ -170,13 +184,17 @@ def known_kinds(patterns: Sequence[str]) -> None:
 
 
 def chosen(cases: Sequence[Case], patterns: Sequence[str]) -> list[Case]:
-    """Return the cases that patterns name: ``5:drop-after``, ``5:*`` or ``twice``. Raises ``LookupError`` for none."""
+    """Return cases for ``5:drop-after``, ``5:*``, ``twice``. Raises ``LookupError`` for none."""
     if not patterns:
         return [*cases]
     found: dict[str, Case] = {}
     for pattern in patterns:
         kinds = f"{KILLED_KINDS}*" if pattern == KILLED_KINDS else pattern
-        matching = [case for case in cases if fnmatchcase(case.name, pattern) or fnmatchcase(case.kind.name, kinds)]
+        matching = [
+            case
+            for case in cases
+            if fnmatchcase(case.name, pattern) or fnmatchcase(case.kind.name, kinds)
+        ]
         number = pattern.rpartition(":")[0]
         # A scenario may have no case of a kind, such as one in which no time passes.
         if not matching and number.isdecimal():

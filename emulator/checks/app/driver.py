@@ -1,4 +1,4 @@
-"""The runs of ``test app``: the baseline twice, then each case, and which of them did not end as the baseline did."""
+"""The runs of ``test app``: two baselines, then the cases; and the cases with another ending."""
 
 from __future__ import annotations
 
@@ -8,7 +8,16 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
-from emulator.checks.app.cases import ADVICE, AT_WORK, PAYMENT, REFUSED, Case, cases, chosen, known_kinds
+from emulator.checks.app.cases import (
+    ADVICE,
+    AT_WORK,
+    PAYMENT,
+    REFUSED,
+    Case,
+    cases,
+    chosen,
+    known_kinds,
+)
 from emulator.checks.app.endings import (
     Ending,
     EndingDifference,
@@ -38,12 +47,12 @@ def examine(
     in_test: bool = False,
     kills: bool = False,
 ) -> AppReport:
-    """Run the scenario twice without faults, then each case that patterns in ``only`` name, or all; Ctrl-C ends it.
+    """Run the scenario faultless twice, then all cases or those of ``only``; Ctrl-C ends the run.
 
-    ``play`` runs the scenario once in a new world, with the faults of a case or without any; several threads call it.
-    ``ignore`` are rules of the audit that count for nothing. ``in_test``: the scenario is a test, whose client may do
-    without pauses. ``kills``: the application can be killed, and is started again. Raises ``LookupError`` for an unknown
-    pattern.
+    ``play`` runs the scenario once in a new world, with the faults of a case or without any;
+    several threads call it. ``ignore`` are rules of the audit that count for nothing. ``in_test``:
+    the scenario is a test, whose client may do without pauses. ``kills``: the application can be
+    killed, and is started again. Raises ``LookupError`` for an unknown pattern.
     """
     known_kinds(only)
     left_out: set[tuple[str, str]] = set()
@@ -56,7 +65,10 @@ def examine(
         return AppReport((), 0, (), interrupted=True)
     reason = baseline.failure
     if reason is None and baseline.was_reset:
-        reason = "it resets its world, and with it the fault that is to strike; it must use the world as it is"
+        reason = (
+            "it resets its world, and with it the fault that is to strike; it must use the world as"
+            " it is"
+        )
     if reason is None and not baseline.places:
         reason = "it sends no request to the service in its world, and gets no webhook"
     if reason:
@@ -70,7 +82,11 @@ def examine(
     refused = {case.place.number: Case(case.place, REFUSED) for case in tried if case.kind.refuses}
     runs.play_all([*refused.values(), *tried])
     played = [
-        Played(case, ending, runs.endings.get(refused[case.place.number].name) if case.kind.refuses else baseline)
+        Played(
+            case,
+            ending,
+            runs.endings.get(refused[case.place.number].name) if case.kind.refuses else baseline,
+        )
         for case in tried
         if (ending := runs.endings.get(case.name))
     ]
@@ -82,8 +98,14 @@ def examine(
         _ignoring(findings, unpaused),
         tried=[each.case for each in played],
         remaining=len(tried) - len(played),
-        unreached=[each.case for each in played if not each.ending.reached and each.case.kind.name not in AT_WORK],
-        unjudged=[each.case for each in played if each.case.place.about == PAYMENT and each.wants_it],
+        unreached=[
+            each.case
+            for each in played
+            if not each.ending.reached and each.case.kind.name not in AT_WORK
+        ],
+        unjudged=[
+            each.case for each in played if each.case.place.about == PAYMENT and each.wants_it
+        ],
         interrupted=runs.interrupted,
         audit=baseline.audit,
         unpaused=unpaused,
@@ -93,7 +115,7 @@ def examine(
 
 
 class Played(NamedTuple):
-    """A case, how its run ended, and the ending that it was to have; None where that run was not made."""
+    """A case, its run's ending, and the ending it should have; None for a run that was not made."""
 
     case: Case
     ending: Ending
@@ -102,11 +124,13 @@ class Played(NamedTuple):
     @property
     def wants_it(self) -> bool:
         """Whether the scenario fails, or goes on, only for the payment that it wants at once."""
-        return self.wanted is not None and (self.wanted.failure is None) != (self.ending.failure is None)
+        return self.wanted is not None and (self.wanted.failure is None) != (
+            self.ending.failure is None
+        )
 
 
 def _with_rows(ending: Ending, left_out: Collection[tuple[str, str]]) -> Ending:
-    """Return an ending whose value has the rows of its tables, beside what the application's own check returned."""
+    """Return an ending with its tables' rows beside the result of the application's own check."""
     if ending.tables is None:
         return ending
     rows = lines(ending.tables, left_out)
@@ -114,7 +138,7 @@ def _with_rows(ending: Ending, left_out: Collection[tuple[str, str]]) -> Ending:
 
 
 def _unseen(baseline: Ending, refused: Sequence[Ending | None]) -> str:
-    """Return what no run could show of the application's own state; empty where it was looked at."""
+    """Return the part of the application's state that no run could show; empty if a run saw it."""
     if baseline.value is None:
         do = "add --check or --check-sqlite, or return a function"
         return f"Only the state of the service was compared, not your own: {do}."
@@ -125,21 +149,30 @@ def _unseen(baseline: Ending, refused: Sequence[Ending | None]) -> str:
     return f"{same}: it does not show what is bought, or that is given away."
 
 
-def _cut_short(findings: Sequence[AppFinding], played: Sequence[Played], baseline: Ending) -> list[str]:
-    """Return the rules about pauses that a test's client breaks: it was asked to wait, and nearly always something differed.
+def _cut_short(
+    findings: Sequence[AppFinding], played: Sequence[Played], baseline: Ending
+) -> list[str]:
+    """Return the broken rules about pauses: after faults that ask to wait, most endings differed.
 
-    Now and then a busy machine delays a client that never waits, so a quarter of the cases is enough to have waited.
+    Now and then a busy machine delays a client that never waits, so a quarter of the cases is
+    enough to have waited.
     """
     reached = [each for each in played if each.case.kind.name in PAUSES and each.ending.reached]
     asked = Counter(PAUSES[each.case.kind.name] for each in reached)
-    followed = Counter(PAUSES[each.case.kind.name] for each in reached if not compare(baseline, each.ending))
-    broken = {each.rule for finding in findings for each in finding.differences} & {*PAUSES.values()}
+    followed = Counter(
+        PAUSES[each.case.kind.name] for each in reached if not compare(baseline, each.ending)
+    )
+    broken = {each.rule for finding in findings for each in finding.differences} & {
+        *PAUSES.values()
+    }
     return sorted(rule for rule in broken if not followed[rule] or 4 * followed[rule] < asked[rule])
 
 
 def _ignoring(findings: Sequence[AppFinding], rules: Collection[str]) -> list[AppFinding]:
     """Return the findings without what these rules of the audit say."""
-    kept = ((each, tuple(it for it in each.differences if it.rule not in rules)) for each in findings)
+    kept = (
+        (each, tuple(it for it in each.differences if it.rule not in rules)) for each in findings
+    )
     return [each._replace(differences=differences) for each, differences in kept if differences]
 
 
@@ -159,8 +192,9 @@ def _finding(played: Played, baseline: Ending) -> AppFinding | None:
 def _differences(played: Played, baseline: Ending) -> tuple[EndingDifference, ...]:
     """Return how a run ended otherwise than it should; nothing where that cannot be told.
 
-    A scenario may want a payment to be answered at once: where it fails for that, nothing is known of the application.
-    An order that waits is no difference to one that was refused, unless it is also as if it had been paid.
+    A scenario may want a payment to be answered at once: where it fails for that, nothing is known
+    of the application. An order that waits is no difference to one that was refused, unless it is
+    also as if it had been paid.
     """
     case, ending, wanted = played
     if wanted is None or not wanted.reached:
@@ -175,11 +209,15 @@ def _differences(played: Played, baseline: Ending) -> tuple[EndingDifference, ..
 
 
 def _what_followed(case: Case, baseline: Ending, other: Ending) -> str | None:
-    """Return what is wrong with the request that came after the one that a case strikes; None where that is not known."""
+    """Return the problem of the request after the one that a case strikes; None if unknown."""
     match = case.place.match
     if "operation" not in match or case.kind.advice != "again":
         return None
-    number, planned, sent = match["nth"] - 1, baseline.sent[match["operation"]], other.sent.get(match["operation"], ())
+    number, planned, sent = (
+        match["nth"] - 1,
+        baseline.sent[match["operation"]],
+        other.sent.get(match["operation"], ()),
+    )
     # A request whose connection was cut is not in the journal; in the baseline it is.
     is_cut = case.kind.is_cut
     if not is_cut and number >= len(sent):
@@ -200,8 +238,9 @@ def _what_followed(case: Case, baseline: Ending, other: Ending) -> str | None:
 def _sent_again(
     struck: SentRequest, later: Sequence[SentRequest], planned: Sequence[SentRequest]
 ) -> SentRequest | None:
-    """Return the repetition of a request among the later ones, of which more are like it than was ``planned``."""
-    # Where the request itself is not in the journal, ids, ports and times in it may be others than in the baseline.
+    """Return a request's repetition in ``later``, which has more such requests than ``planned``."""
+    # Where the request itself is not in the journal, ids, ports and times in it may be others than
+    # in the baseline.
     for other in ("\\g<0>", ""):
         wanted = VARIABLE.sub(other, struck.content)
         like = [each for each in later if VARIABLE.sub(other, each.content) == wanted]

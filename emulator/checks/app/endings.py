@@ -1,6 +1,7 @@
-"""How a scenario ends: a digest of its world and what the application's own check says; and how two endings differ.
+"""How a scenario ends: its world's digest and the application's own check; how two endings differ.
 
-The digest of a world is how many objects of each kind and status there are, their sums of money, and their links.
+The digest of a world is how many objects of each kind and status there are, their sums of money,
+and their links.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from emulator.presentation.languages.language import plain_money
 
 
 class SentRequest(NamedTuple):
-    """A request as the journal has it. ``content`` is its path and body, ``changed`` how many objects it changed."""
+    """A journal's request. ``content``: path and body; ``changed`` counts the changed objects."""
 
     method: str
     key: str | None
@@ -30,11 +31,12 @@ class SentRequest(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """How a scenario ended. ``failure`` is its error in one line, ``value`` what its own check returned.
+    """How a scenario ended. ``failure`` is its error in one line, ``value`` its own check's result.
 
-    ``reached`` says whether the fault struck (each of a pair); ``sent`` are the requests by operation: of a case those of
-    the operation that it strikes. ``audit`` has each rule of the audit that was broken, its severity and its title.
-    ``was_reset`` says that the scenario reset its world, which no fault survives.
+    ``reached`` says whether the fault struck (each of a pair); ``sent`` are the requests by
+    operation: of a case those of the operation that it strikes. ``audit`` has each rule of the
+    audit that was broken, its severity and its title. ``was_reset`` says that the scenario reset
+    its world, which no fault survives.
     """
 
     failure: str | None
@@ -59,7 +61,7 @@ class Weight(IntEnum):
 
 
 class EndingDifference(NamedTuple):
-    """One way in which an ending is another. ``rule`` is that of the audit, for a difference of ``Weight.RULES``.
+    """One difference of two endings. ``rule`` is the audit's, for a difference of ``Weight.RULES``.
 
     ``double`` is the noun of what there is twice as often: a ``refund``.
     """
@@ -96,18 +98,26 @@ def value_difference(baseline: Ending, other: Ending) -> tuple[EndingDifference,
 
 
 def value_differences(found: Any, wanted: Any, at: str = "") -> Iterator[str]:
-    """Yield each part of a value that is another one than wanted, whole; nothing for equal values."""
+    """Yield each part of a value that differs from the wanted one, whole; nothing if equal."""
     if found == wanted:
         return
     if isinstance(found, dict) and isinstance(wanted, dict):
         for key in {**wanted, **found}:
             inner = f"{at}.{key}" if at else str(key)
             yield from value_differences(found.get(key, MISSING), wanted.get(key, MISSING), inner)
-    elif isinstance(found, list | tuple) and isinstance(wanted, list | tuple) and len(found) == len(wanted):
+    elif (
+        isinstance(found, list | tuple)
+        and isinstance(wanted, list | tuple)
+        and len(found) == len(wanted)
+    ):
         for number, (one, other) in enumerate(zip(found, wanted, strict=True)):
             yield from value_differences(one, other, f"{at}[{number}]")
     elif isinstance(found, str) and isinstance(wanted, str) and not at and "\n" in found + wanted:
-        lines = [each for each in difflib.ndiff(wanted.splitlines(), found.splitlines()) if each[0] in "+-"]
+        lines = [
+            each
+            for each in difflib.ndiff(wanted.splitlines(), found.splitlines())
+            if each[0] in "+-"
+        ]
         yield "other lines: " + ", ".join(f"{each[0]} {each[2:]!r}" for each in lines)
     elif _is_json(found) and _is_json(wanted) and not at:
         yield from value_differences(json.loads(found), json.loads(wanted))
@@ -116,12 +126,12 @@ def value_differences(found: Any, wanted: Any, at: str = "") -> Iterator[str]:
 
 
 def taken_for_paid(paid: Any, refused: Any, found: Any) -> bool:
-    """Return whether a value has a part that there is where a buyer pays, and not where the operator says no at once."""
+    """Return whether a part belongs to a buyer's payment, not to the operator's immediate no."""
     return bool(_parts(found) & _parts(paid) - _parts(refused))
 
 
 def _parts(value: Any) -> set[str]:
-    """Return the parts of a value, each with where it is; of a text its lines, unless it is JSON."""
+    """Return a value's parts with their places; a text's parts are its lines, unless it is JSON."""
     value = json.loads(value) if _is_json(value) else value
     if isinstance(value, str):
         return set(value.splitlines())
@@ -146,7 +156,11 @@ MISSING = _Missing()
 def _is_json(value: Any) -> bool:
     """Return whether a value is a text that holds a JSON object or array."""
     with suppress(ValueError):
-        return isinstance(value, str) and value.startswith(("{", "[")) and json.loads(value) is not None
+        return (
+            isinstance(value, str)
+            and value.startswith(("{", "["))
+            and json.loads(value) is not None
+        )
     return False
 
 
@@ -163,10 +177,12 @@ AMOUNTS = {
     **dict.fromkeys(["subscription_plan", "payment_intent", "transaction", "refund"], "amount"),
     "invoice": "total",
     "checkout_session": "amount_total",
-    **dict.fromkeys(["customer", "address", "payment_method", "product", "subscription", "payment_link"]),
+    **dict.fromkeys(
+        ["customer", "address", "payment_method", "product", "subscription", "payment_link"]
+    ),
     **dict.fromkeys(["security_profile", "webhook_endpoint"]),
 }
-"""The kinds that are counted, and the field with the amount in minor units that is summed, if there is one."""
+"""The counted kinds, and the field with the amount (minor units) that is summed, if any."""
 
 
 class Group(NamedTuple):
@@ -180,7 +196,9 @@ class Group(NamedTuple):
         return f"{_plural(self.kind)} {self.status}".rstrip()
 
     def amount(self, part: Sum) -> str:
-        return f" ({plain_money(part.amount, self.currency)})" if self.currency and part.number else ""
+        return (
+            f" ({plain_money(part.amount, self.currency)})" if self.currency and part.number else ""
+        )
 
 
 class Sum(NamedTuple):
@@ -189,18 +207,18 @@ class Sum(NamedTuple):
 
 
 Link = tuple[str, str]
-"""The kind of objects that name an object of another kind, and that kind, such as the refunds of a transaction."""
+"""The kind of the naming objects and the named kind, such as refunds and their transaction."""
 
 
 class Digest(NamedTuple):
-    """``links`` says for each link how many objects are named by one, by two and by more objects."""
+    """``links``: for each link, how many objects are named by one, by two and by more objects."""
 
     sums: Mapping[Group, Sum]
     links: Mapping[Link, Mapping[int, int]]
 
 
 def digest(exported: Mapping[str, Any]) -> Digest:
-    """Return the digest of an exported snapshot. Ids, times and texts are left out: they may differ between two runs."""
+    """Return a snapshot's digest. It lacks ids, times and texts, which may differ between runs."""
     rows = {
         kind: list(objects.values())
         for name, objects in exported.items()
@@ -212,16 +230,20 @@ def digest(exported: Mapping[str, Any]) -> Digest:
     for kind, objects in rows.items():
         field = AMOUNTS[kind]
         for row in objects:
-            group = Group(kind, str(row.get("status") or ""), row.get("currency") if field else None)
+            group = Group(
+                kind, str(row.get("status") or ""), row.get("currency") if field else None
+            )
             number, amount = sums.get(group, Sum())
             sums[group] = Sum(number + 1, amount + (int(row.get(field) or 0) if field else 0))
-            for id in {each for each in row.values() if isinstance(each, str) and each in kinds} - {row["id"]}:
+            for id in {each for each in row.values() if isinstance(each, str) and each in kinds} - {
+                row["id"]
+            }:
                 naming.setdefault((kind, kinds[id]), Counter())[id] += 1
     return Digest(sums, {link: Counter(numbers.values()) for link, numbers in naming.items()})
 
 
 def _digest_differences(baseline: Digest, other: Digest) -> Iterator[EndingDifference]:
-    """Yield what the other world has more or less of; links only of kinds that it has as many of."""
+    """Yield the other world's surplus and lack; links only of kinds with equal counts."""
     numbers, others = Counter[str](), Counter[str]()
     for counts, world in ((numbers, baseline), (others, other)):
         for group, part in world.sums.items():
@@ -232,12 +254,17 @@ def _digest_differences(baseline: Digest, other: Digest) -> Iterator[EndingDiffe
             continue
         singular = group.kind.replace("_", " ")
         of = f"{singular} {group.status}".rstrip() if found.number == 1 else str(group)
-        sentence = f"{found.number} {of}{group.amount(found)} instead of {wanted.number}{group.amount(wanted)}"
+        sentence = (
+            f"{found.number} {of}{group.amount(found)} instead of"
+            f" {wanted.number}{group.amount(wanted)}"
+        )
         # A payment that fails is none; of other things there is one more, whatever its status.
         before, after = (each[group.kind] for each in (numbers, others))
         if group.kind in MONEY_KINDS:
             before, after = wanted.number, found.number
-        is_double = before > 0 and after in (2 * before, 1 + before) and found.number > wanted.number
+        is_double = (
+            before > 0 and after in (2 * before, 1 + before) and found.number > wanted.number
+        )
         noun = "payment" if group.kind in ("payment_intent", "transaction") else singular
         is_money = group.kind in MONEY_KINDS and group.status in MOVED
         weight = Weight.MONEY if is_money else Weight.OBJECTS
@@ -246,7 +273,9 @@ def _digest_differences(baseline: Digest, other: Digest) -> Iterator[EndingDiffe
         spread, found_spread = (_spread(each.links.get(link, {})) for each in (baseline, other))
         if spread != found_spread and all(numbers[kind] == others[kind] for kind in link):
             kind, of = map(_plural, link)
-            yield EndingDifference(Weight.OBJECTS, f"{of} by their {kind}: {found_spread} instead of {spread}")
+            yield EndingDifference(
+                Weight.OBJECTS, f"{of} by their {kind}: {found_spread} instead of {spread}"
+            )
 
 
 def _plural(kind: str) -> str:
@@ -255,4 +284,6 @@ def _plural(kind: str) -> str:
 
 
 def _spread(numbers: Mapping[int, int]) -> str:
-    return ", ".join(f"{count} with {number}" for number, count in sorted(numbers.items())) or "none"
+    return (
+        ", ".join(f"{count} with {number}" for number, count in sorted(numbers.items())) or "none"
+    )

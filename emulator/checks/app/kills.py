@@ -1,4 +1,4 @@
-"""The boundaries at which ``test app`` kills an application: a request or a delivery, before and after its response."""
+"""The boundaries where ``test app`` kills an application: around a request or a delivery."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from emulator.web.context import context_of
 from emulator.web.errors_on_demand import cut, read_ahead
 
 GRACE = 0.25
-"""Seconds (real time) at most that the application has to act on what it got before it is killed."""
+"""The most seconds (real time) that the application has to act before it is killed."""
 
 ALMOST = 0.7
-"""The part of the usual time to handle an event after which it is killed at work: most have marked it as seen by then."""
+"""The part of an event's usual time after which the kill comes: most have marked it as seen."""
 
 
 class Killer:
@@ -42,7 +42,7 @@ class Killer:
         return Parts(sender=lambda answer_time: WatchedSender(self, answer_time), app=self.watched)
 
     def is_at(self, about: str, title: str, id: str) -> bool:
-        """Return whether this request or delivery, given by its id, is the one at which it kills."""
+        """Return whether the kill is at this request or delivery, given by its id."""
         place = self.case.place
         if self.has_struck or (about, title) != (place.about, place.title):
             return False
@@ -50,7 +50,7 @@ class Killer:
         return len(self._seen) == int(place.match["nth"])
 
     def strike(self) -> bool:
-        """Kill the application, unless it was killed, or has ended by itself; return whether this did."""
+        """Kill the application unless it has ended already; return whether this call did."""
         with self._lock:
             if self._is_over or self.has_struck:
                 return False
@@ -64,7 +64,7 @@ class Killer:
             self._is_over = True
 
     def watched(self, app: ASGIApp) -> ASGIApp:
-        """Return the application that kills at one of its requests, which is executed in any case; others pass as usual."""
+        """Return the application that kills at one of its requests, but executes all of them."""
 
         async def handle(scope: Scope, receive: Receive, send: Send) -> None:
             async def to_nobody(message: Message) -> None:
@@ -84,7 +84,8 @@ class Killer:
                 await app(scope, receive, to_nobody)
                 return
             await app(scope, receive, send)
-            # Whatever the application does next, the world stays as it is: its next request kills it, or GRACE ends.
+            # Whatever the application does next, the world stays as it is: its next request kills
+            # it, or GRACE ends.
             self.is_due = True
             await asyncio.sleep(GRACE)
             self.strike()
@@ -97,8 +98,10 @@ class WatchedSender(WebhookSender):
         super().__init__(answer_time)
         self._killer = killer
 
-    async def send(self, url: str, headers: dict[str, str], body: bytes, **options: Any) -> HttpResult:
-        """Send one attempt; the one at the point is not acknowledged where the application is killed before that."""
+    async def send(
+        self, url: str, headers: dict[str, str], body: bytes, **options: Any
+    ) -> HttpResult:
+        """Send one attempt; do not acknowledge it if the kill comes before the response."""
         event = json.loads(body) if body else {"type": "", "id": ""}
         sending = asyncio.create_task(super().send(url, headers, body, **options))
         if not self._killer.is_at(DELIVERY, event["type"], event["id"]):
@@ -113,10 +116,14 @@ class WatchedSender(WebhookSender):
             self._killer.is_due = True
         else:
             is_at_work = kind == "killed-working"
-            _, working = await asyncio.wait([sending], timeout=ALMOST * place.takes if is_at_work else GRACE)
+            _, working = await asyncio.wait(
+                [sending], timeout=ALMOST * place.takes if is_at_work else GRACE
+            )
             if working or not is_at_work:
                 self._killer.strike()
         result = await sending
         self._killer.is_due = False
-        killed = HttpResult(status_code=None, error="the application was killed before it acknowledged")
+        killed = HttpResult(
+            status_code=None, error="the application was killed before it acknowledged"
+        )
         return killed if self._killer.has_struck else result

@@ -1,4 +1,4 @@
-"""The report of ``test app``: the verdict, then one paragraph for each cause with the places it shows at, the worst first."""
+"""The report of ``test app``: the verdict, then a paragraph for each cause and its places."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class AppFinding(NamedTuple):
 
     @property
     def rule(self) -> str:
-        """The rule of the audit that is all there is to it; empty if there is more, or the journal names the cause."""
+        """Return the rule of the audit if that is all; empty if the journal names the cause."""
         return "" if ADVICE[self.advice].rule in self.rules else self.differences[0].rule
 
     @property
@@ -43,10 +43,10 @@ Cause = Sequence[AppFinding]
 
 
 def causes(findings: Sequence[AppFinding]) -> list[Cause]:
-    """Return the findings by cause, the worst first: what the audit alone found by its rule, the others by problem.
+    """Return findings by cause, worst first: the audit's own by its rule, the others by problem.
 
-    A problem that follows from another one at the same place has no other cause: who handles an event twice that simply
-    comes twice does so at the same moment, too.
+    A problem that follows from another one at the same place has no other cause: who handles an
+    event twice that simply comes twice does so at the same moment, too.
     """
     found = {(finding.case.place.number, finding.advice) for finding in findings}
     groups: dict[str, list[AppFinding]] = {}
@@ -54,9 +54,15 @@ def causes(findings: Sequence[AppFinding]) -> list[Cause]:
         first = ADVICE[finding.advice].follows
         cause = first if (finding.case.place.number, first) in found else finding.advice
         groups.setdefault(finding.rule or cause, []).append(finding)
-    # What names the cause is first, and then the worst. That a lost response changes something may have any cause.
-    ordered = [sorted(each, key=lambda it: (bool(ADVICE[it.advice].follows), it.weight)) for each in groups.values()]
-    return sorted(ordered, key=lambda cause: (min(it.weight for it in cause), cause[0].advice == "again"))
+    # What names the cause is first, and then the worst. That a lost response changes something may
+    # have any cause.
+    ordered = [
+        sorted(each, key=lambda it: (bool(ADVICE[it.advice].follows), it.weight))
+        for each in groups.values()
+    ]
+    return sorted(
+        ordered, key=lambda cause: (min(it.weight for it in cause), cause[0].advice == "again")
+    )
 
 
 def paragraph(cause: Cause, repeat: str) -> Finding:
@@ -70,7 +76,7 @@ def paragraph(cause: Cause, repeat: str) -> Finding:
 
 
 def _places(cause: Cause) -> Iterator[str]:
-    """Yield the first places with their differences, those of the same differences together; the others by name."""
+    """Yield the first places, grouped by equal differences, then the names of the others."""
     groups: dict[tuple[str, ...], list[AppFinding]] = {}
     for finding in cause:
         groups.setdefault(tuple(map(_sentence, finding.differences)), []).append(finding)
@@ -88,17 +94,22 @@ def _places(cause: Cause) -> Iterator[str]:
 
 
 def _sentence(difference: EndingDifference) -> str:
-    return f"audit: {difference.sentence} ({difference.rule})" if difference.rule else difference.sentence
+    return (
+        f"audit: {difference.sentence} ({difference.rule})"
+        if difference.rule
+        else difference.sentence
+    )
 
 
 class AppReport(NamedTuple):
-    """What was found. ``failure`` is that of the scenario without any fault, ``unstable`` how two baselines differ.
+    """The findings. ``failure``: the faultless scenario's; ``unstable``: how two baselines differ.
 
-    If there is one of them, nothing else was tried. ``tried`` are the cases that were run, ``remaining`` counts the
-    others, ``unreached`` are those whose fault never struck, ``unjudged`` those in which the scenario wants a payment
-    at once, ``audit`` what the baseline shows. ``unpaused`` are rules about pauses that were left out because the test
-    waits nowhere, ``unseen`` says what could not be compared, ``left_out`` are tables and columns.
-    ``repeat`` repeats a case; ``{case}`` stands for its name.
+    If there is one of them, nothing else was tried. ``tried`` are the cases that were run,
+    ``remaining`` counts the others, ``unreached`` are those whose fault never struck, ``unjudged``
+    those in which the scenario wants a payment at once, ``audit`` what the baseline shows.
+    ``unpaused`` are rules about pauses that were left out because the test waits nowhere,
+    ``unseen`` says what could not be compared, ``left_out`` are tables and columns. ``repeat``
+    repeats a case; ``{case}`` stands for its name.
     """
 
     places: Sequence[Place]
@@ -125,14 +136,26 @@ class AppReport(NamedTuple):
     @property
     def headline(self) -> str:
         if self.failure:
-            return f"The scenario fails without any fault, so nothing else was tried: {self.failure}"
+            return (
+                f"The scenario fails without any fault, so nothing else was tried: {self.failure}"
+            )
         if self.unstable:
-            return "Without any fault the scenario does not end the same twice, so nothing else was tried:"
+            return (
+                "Without any fault the scenario does not end the same twice, so nothing else was"
+                " tried:"
+            )
         if not self.runs:
-            return "Interrupted before the scenario had run twice without a fault, so nothing else was tried."
+            return (
+                "Interrupted before the scenario had run twice without a fault, so nothing else was"
+                " tried."
+            )
         found = causes(self.findings)
         problems = f"{counted(len(found), 'problem')} in {self._progress}; worst: " if found else ""
-        return f"{problems}{found[0][0].differences[0].short}" if found else f"No problem in {self._progress}."
+        return (
+            f"{problems}{found[0][0].differences[0].short}"
+            if found
+            else f"No problem in {self._progress}."
+        )
 
     @property
     def _progress(self) -> str:
@@ -147,7 +170,11 @@ class AppReport(NamedTuple):
             [paragraph(cause, self.repeat) for cause in causes(self.findings)],
             self.failure or (self.headline if self.unstable else None),
             right=["every other run"] if is_tried else [],
-            notes=[*self._notes()] if is_tried else [f"    {_sentence(each)}" for each in self.unstable],
+            notes=(
+                [*self._notes()]
+                if is_tried
+                else [f"    {_sentence(each)}" for each in self.unstable]
+            ),
             facts=self._facts(),
             unseen=self.unseen if self.tried else "",
         )
@@ -157,16 +184,31 @@ class AppReport(NamedTuple):
 
     def _notes(self) -> Iterator[str]:
         for note in self.audit:
-            yield f"Without any fault, {note['severity']} of the audit: {note['title']} ({note['rule']})."
+            yield (
+                f"Without any fault, {note['severity']} of the audit: {note['title']}"
+                f" ({note['rule']})."
+            )
         if self.left_out:
-            yield f"Left out, as logs of events or different without any fault: {', '.join(self.left_out)}."
+            yield (
+                "Left out, as logs of events or different without any fault:"
+                f" {', '.join(self.left_out)}."
+            )
         places = Counter(place.about for place in self.places)
-        yield f"{counted(places[REQUEST], 'request')}, {counted(places[DELIVERY], 'delivery')}, {self.runs} runs."
+        yield (
+            f"{counted(places[REQUEST], 'request')}, {counted(places[DELIVERY], 'delivery')},"
+            f" {self.runs} runs."
+        )
         if self.unpaused:
-            about = f"pauses cut short in a test say nothing about {' and '.join(self.unpaused)}, which were left out."
+            about = (
+                f"pauses cut short in a test say nothing about {' and '.join(self.unpaused)}, which"
+                " were left out."
+            )
             yield f"No attempt waited long enough: {about} Where the pauses are real, look at them."
         at_once = "Nothing was shown, since the scenario wants the payment at once"
-        for title, cases in (("Not reached by the scenario", self.unreached), (at_once, self.unjudged)):
+        for title, cases in (
+            ("Not reached by the scenario", self.unreached),
+            (at_once, self.unjudged),
+        ):
             if cases:
                 yield f"{title}: {', '.join(case.name for case in cases)}."
         if self.remaining:
@@ -175,7 +217,9 @@ class AppReport(NamedTuple):
     @property
     def unfinished(self) -> str:
         """Why not all cases were tried; only where some remain."""
-        return f"{'Interrupted' if self.interrupted else 'The budget ended'} after {self._progress}."
+        return (
+            f"{'Interrupted' if self.interrupted else 'The budget ended'} after {self._progress}."
+        )
 
     def _facts(self) -> dict[str, Any]:
         return {
@@ -201,14 +245,22 @@ class AppReport(NamedTuple):
         }
 
     def _grid(self) -> dict[str, Any]:
-        """Return the cases as a table: a row for each place, a column for each kind, and how each ended."""
+        """Return the cases' results as a table: a row for each place, a column for each kind."""
         ended = {case.name: "same" for case in self.tried}
         for finding in self.findings:
             ended[finding.case.name] = "money" if finding.weight[0] is Weight.MONEY else "differs"
         kinds = [*{case.kind.name: case.kind for case in self.tried}.values()]
-        places = sorted(self.places, key=lambda each: (REQUEST, DELIVERY, PAYMENT).index(each.about))
+        places = sorted(
+            self.places, key=lambda each: (REQUEST, DELIVERY, PAYMENT).index(each.about)
+        )
         rows = {
-            str(place): [ended.get(Case(place, kind).name, "") if kind.about == place.about else "" for kind in kinds]
+            str(place): [
+                ended.get(Case(place, kind).name, "") if kind.about == place.about else ""
+                for kind in kinds
+            ]
             for place in places
         }
-        return {"kinds": [kind.name for kind in kinds], "rows": {name: row for name, row in rows.items() if any(row)}}
+        return {
+            "kinds": [kind.name for kind in kinds],
+            "rows": {name: row for name, row in rows.items() if any(row)},
+        }

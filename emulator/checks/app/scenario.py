@@ -1,9 +1,10 @@
 """A scenario: what an application does, played once with the faults of a case or without any.
 
-``arrange`` prepares a world for the case, then the application does what it does, a command or a function of a test, and
-``finish`` ends the faults, lets time move on and reads how the world ended and where in it something could have gone
-wrong. ``cases`` makes the cases of these places, ``driver`` plays them all, ``endings`` compares how they end, and
-``report`` says what was found. ``try_scenario`` does all of it for a function of a test.
+``arrange`` prepares a world for the case, then the application does what it does, a command or a
+function of a test, and ``finish`` ends the faults, lets time move on and reads how the world ended
+and where in it something could have gone wrong. ``cases`` makes the cases of these places,
+``driver`` plays them all, ``endings`` compares how they end, and ``report`` says what was found.
+``try_scenario`` does all of it for a function of a test.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from emulator.core import calendar
 from emulator.presentation.languages.language import plain_money
 
 AFTERWARDS = "2d"
-"""How far the clock is moved after a scenario, without faults: the default retry policy ends within (B-84)."""
+"""The clock's faultless move after a scenario: the default retry policy ends within it (B-84)."""
 
 SNAPSHOT = "scenario"
 
@@ -37,7 +38,7 @@ class UnfinishedTestApp(UserWarning):
 
 
 class TestWorld(Protocol):
-    """The world of a test: the client of its service and of the control API, and others that start as it did."""
+    """A test's world: the clients of its service and control API, and others of the same start."""
 
     @property
     def api(self) -> Api: ...
@@ -58,11 +59,11 @@ def try_scenario(
     whole: bool,
     afterwards: str,
 ) -> AppReport:
-    """Return the report of a scenario, in worlds that start as ``emulator`` did, ``jobs`` at a time.
+    """Return a scenario's report, in worlds with the start of ``emulator``, ``jobs`` at a time.
 
-    ``scenario`` is what the application does in a world. It may return a function, which is called when time has moved
-    on. Raises ``AssertionError`` for problems, and with ``whole`` where ``budget`` (seconds, real time) ended first,
-    which is a warning else.
+    ``scenario`` is what the application does in a world. It may return a function, which is called
+    when time has moved on. Raises ``AssertionError`` for problems, and with ``whole`` where
+    ``budget`` (seconds, real time) ended first, which is a warning else.
     """
     __tracebackhide__ = True
     free: SimpleQueue[str] = SimpleQueue()
@@ -107,16 +108,22 @@ def arrange(api: Api, case: Case | None) -> None:
 
 
 def finish(api: Api, case: Case | None, failure: str | None, check: Any, afterwards: str) -> Ending:
-    """End the faults, let time move on, and look at the world. ``check``, if it can be called, is called last."""
+    """End the faults, move time on, and look at the world. A callable ``check`` is called last."""
     api.post("/_emulator/clock/advance", {"by": "0s"})
     # What strikes with a probability is not used up.
     is_arranged = any(each["probability"] is None for each in api.get("/_emulator/faults")["data"])
     api.delete("/_emulator/faults")
     before = {} if case else _export(api)
-    requests = [each for each in api.oldest("/_emulator/requests") if each["path"].startswith("/v1/")]
+    requests = [
+        each for each in api.oldest("/_emulator/requests") if each["path"].startswith("/v1/")
+    ]
     # With their bodies: all of the baseline, of a case those among which the failed one may be.
     struck = case.place.match.get("operation") if case and case.kind.advice == "again" else None
-    ids = [each["id"] for each in requests if each["operation"] and (case is None or each["operation"] == struck)]
+    ids = [
+        each["id"]
+        for each in requests
+        if each["operation"] and (case is None or each["operation"] == struck)
+    ]
     whole = [api.get(f"/_emulator/requests/{id}") for id in ids]
     api.post("/_emulator/clock/advance", {"by": afterwards})
     value = None
@@ -126,13 +133,23 @@ def finish(api: Api, case: Case | None, failure: str | None, check: Any, afterwa
         except (Exception, AssertionError) as error:
             failure = failure or one_line(error)
     # A slow answer says how fast this machine is.
-    audit = [each for each in api.get("/_emulator/audit")["findings"] if each["rule"] != "slow-webhook-answer"]
+    audit = [
+        each
+        for each in api.get("/_emulator/audit")["findings"]
+        if each["rule"] != "slow-webhook-answer"
+    ]
     return Ending(
         failure=failure,
         value=value,
         digest=digest(_export(api)),
         balanced=api.get("/_emulator/ledger")["balanced"],
-        places=() if case else [*_request_places(requests, whole), *_delivery_places(before), *_payment_places(before)],
+        places=()
+        if case
+        else [
+            *_request_places(requests, whole),
+            *_delivery_places(before),
+            *_payment_places(before),
+        ],
         sent=_sent(whole),
         reached=case is None or not is_arranged,
         audit=[{name: each[name] for name in ("rule", "severity", "title")} for each in audit],
@@ -157,21 +174,25 @@ def _export(api: Api) -> dict[str, Any]:
     return exported
 
 
-def _request_places(requests: Iterable[dict[str, Any]], whole: Iterable[dict[str, Any]]) -> list[Place]:
+def _request_places(
+    requests: Iterable[dict[str, Any]], whole: Iterable[dict[str, Any]]
+) -> list[Place]:
     # The helpers for tests wait for each response, however long it takes.
     helped = {each["id"] for each in whole if each["request_headers"].get("user-agent") == HELPER}
     seen: Counter[str] = Counter()
     places = []
     for number, request in enumerate(requests, 1):
         operation = request["operation"]
-        # What is no operation of the service, or not permitted, is answered before any fault. Endpoints are made by the test,
-        # not by the application.
+        # What is no operation of the service, or not permitted, is answered before any fault.
+        # Endpoints are made by the test, not by the application.
         if operation is None or request["path"].startswith("/v1/webhooks/"):
             continue
         seen[operation] += 1
         match = {"operation": operation, "nth": seen[operation]}
         effects = {"hung": None} if request["id"] in helped else {}
-        places.append(Place(REQUEST, number, title_of(request["method"], request["path"]), match, effects))
+        places.append(
+            Place(REQUEST, number, title_of(request["method"], request["path"]), match, effects)
+        )
     return places
 
 
@@ -197,7 +218,8 @@ def _delivery_places(exported: dict[str, Any]) -> list[Place]:
         effects: dict[str, Any] = {
             # It comes after the last one about its customer, if that is over an hour later.
             "stale": {"delay": f"{int(longest) + 60}s"} if longest >= HOUR else None,
-            # The next one to the same endpoint within an hour comes with it, of its type if there is one.
+            # The next one to the same endpoint within an hour comes with it, of its type if there
+            # is one.
             "overlapping": {"overlap": "same_type" if type in near else "next"} if near else None,
             **({} if later else {"swapped": None}),
         }
@@ -209,7 +231,9 @@ def _delivery_places(exported: dict[str, Any]) -> list[Place]:
 
 def _rows(exported: dict[str, Any], kind: str) -> dict[str, Any]:
     """Return the records of a kind in an exported world, by id."""
-    rows: dict[str, Any] = next((rows for name, rows in exported.items() if name.endswith(f"/{kind}")), {})
+    rows: dict[str, Any] = next(
+        (rows for name, rows in exported.items() if name.endswith(f"/{kind}")), {}
+    )
     return {row["id"]: row for row in rows.values()}
 
 
@@ -219,12 +243,14 @@ def _subject(event: dict[str, Any] | None) -> str | None:
 
 
 def _payment_places(exported: dict[str, Any]) -> list[Place]:
-    """Return the payments that buyers make, but for those that fail anyway: a buyer tries these again at once."""
+    """Return the buyers' payments that can succeed: buyers repeat failing ones at once anyway."""
     sessions = _rows(exported, "checkout_session")
     intents = _rows(exported, "payment_intent").values()
     made = [each for each in intents if each["transaction"] or each["last_error"]]
     places = []
-    for number, intent in enumerate((each for each in made if each["checkout_session"] or not each["invoice"]), 1):
+    for number, intent in enumerate(
+        (each for each in made if each["checkout_session"] or not each["invoice"]), 1
+    ):
         url = sessions.get(intent["checkout_session"], {}).get("success_url") or ""
         # A buyer can come back only to an application on this machine.
         is_here = urlsplit(url).hostname in ("127.0.0.1", "::1", "localhost")
@@ -240,5 +266,7 @@ def _sent(whole: Iterable[dict[str, Any]]) -> dict[str, list[SentRequest]]:
     for request in whole:
         key = request["request_headers"].get("idempotency-key")
         content = f"{request['path']} {json.dumps(request['request_body'])}"
-        sent[request["operation"]].append(SentRequest(request["method"], key, content, len(request["changes"])))
+        sent[request["operation"]].append(
+            SentRequest(request["method"], key, content, len(request["changes"]))
+        )
     return sent

@@ -1,7 +1,8 @@
-"""The tables of an application's SQLite file, as far as they may not depend on a fault: what ``--check-sqlite`` compares.
+"""The fault-independent part of an application's SQLite tables, compared by ``--check-sqlite``.
 
-Left out are the columns of an integer primary key, of references to one, and of times, and the tables that have an event
-once: they grow with each event that arrives. Ids of the service count as equal.
+Left out are the columns of an integer primary key, of references to one, and of times, and the
+tables that have an event once: they grow with each event that arrives. Ids of the service count as
+equal.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 from emulator.checks.app.cases import ID
 
 Tables = Mapping[str, Mapping[str, list[Any]]]
-"""By table and column its values, in the order of the rows; no column of a table that is left out."""
+"""The values by table and column, in the order of the rows, without columns left out."""
 
 EVENT = re.compile(r"\bevt_[A-Za-z0-9]{8,}")
 
@@ -27,21 +28,24 @@ EPOCH = 1_000_000_000
 
 
 def read(folder: Path, file: str) -> Tables:
-    """Return the tables of a file. Raises ``AssertionError`` where the file is not in the folder, or is no database."""
+    """Return a file's tables. Raises ``AssertionError``: not in the folder, or no database."""
     path = (folder / file).resolve()
     if not path.is_file() or folder.resolve() not in path.parents:
         there = "keep it there, so that each run begins with a new one"
         raise AssertionError(f"{file} is not in the folder of PAYMENTS_EMULATOR_FOLDER: {there}")
     try:
         with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as data:
-            names = data.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+            names = data.execute(
+                "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+            )
             return {str(name): _columns(data, str(name)) for (name,) in names.fetchall()}
     except sqlite3.Error as error:
         raise AssertionError(f"{file}: {error}") from None
 
 
 def _columns(data: sqlite3.Connection, table: str) -> dict[str, list[Any]]:
-    rows = data.execute("SELECT * FROM " + _quoted(table))  # noqa: S608  # a name of the database itself
+    # a name of the database itself
+    rows = data.execute("SELECT * FROM " + _quoted(table))  # noqa: S608
     columns: dict[str, list[Any]] = {each[0]: [] for each in rows.description}
     for row in rows:
         for column, value in zip(columns.values(), row, strict=True):
@@ -51,13 +55,20 @@ def _columns(data: sqlite3.Connection, table: str) -> dict[str, list[Any]]:
     keys = {name for _, name, type, _, _, is_key in facts if is_key and type.upper() == "INTEGER"}
     keys |= {row[3] for row in data.execute(f"PRAGMA foreign_key_list({_quoted(table)})")}
     unique = [row[1] for row in data.execute(f"PRAGMA index_list({_quoted(table)})") if row[2]]
-    once = {row[2] for index in unique for row in data.execute(f"PRAGMA index_info({_quoted(index)})")}
-    if any(isinstance(each, str) and EVENT.search(each) for name in once & columns.keys() for each in columns[name]):
+    once = {
+        row[2] for index in unique for row in data.execute(f"PRAGMA index_info({_quoted(index)})")
+    }
+    if any(
+        isinstance(each, str) and EVENT.search(each)
+        for name in once & columns.keys()
+        for each in columns[name]
+    ):
         return {}
     return {
         name: [ID.sub("{id}", each) if isinstance(each, str) else each for each in column]
         for name, column in columns.items()
-        if not (name in keys and all(isinstance(each, int) for each in column)) and not _are_times(column)
+        if not (name in keys and all(isinstance(each, int) for each in column))
+        and not _are_times(column)
     }
 
 
@@ -68,13 +79,15 @@ def _quoted(name: str) -> str:
 def _are_times(column: Collection[Any]) -> bool:
     values = [each for each in column if each is not None]
     return bool(values) and all(
-        bool(TIME.match(each)) if isinstance(each, str) else isinstance(each, int | float) and each >= EPOCH
+        bool(TIME.match(each))
+        if isinstance(each, str)
+        else isinstance(each, int | float) and each >= EPOCH
         for each in values
     )
 
 
 def unsteady(one: Tables, other: Tables) -> set[tuple[str, str]]:
-    """Return the columns, by table and name, that two runs without a fault leave with other values; all of a table: ""."""
+    """Return (table, column) pairs that differ between two faultless runs; "": the whole table."""
     return {(table, "") for table, columns in one.items() if not columns} | {
         (table, name)
         for table, columns in one.items()
@@ -89,7 +102,8 @@ def lines(tables: Tables, left_out: Collection[tuple[str, str]]) -> str:
     for table, columns in tables.items():
         kept = {name: values for name, values in columns.items() if (table, name) not in left_out}
         rows += [
-            f"{table}: " + ", ".join(f"{name}={value!r}" for name, value in zip(kept, row, strict=True))
+            f"{table}: "
+            + ", ".join(f"{name}={value!r}" for name, value in zip(kept, row, strict=True))
             for row in zip(*kept.values(), strict=True)
         ]
     return "".join(f"{row}\n" for row in sorted(rows))

@@ -1,1 +1,1 @@
-"""Conformance: checks any server against the OpenAPI document, knowing only the document and HTTP."""
+"""Conformance: checks any server, knowing only the OpenAPI document and HTTP."""

@@ -1,6 +1,7 @@
-"""Failures of schemathesis that are ignored: the specification differs, or no schema can express its rule.
+"""Ignored failures of schemathesis: the specification differs, or no schema can say the rule.
 
-Rules of state name, by operation, the codes with which a request that the document allows may be rejected.
+Rules of state name, by operation, the codes with which a request that the document allows may be
+rejected.
 """
 
 from __future__ import annotations
@@ -10,7 +11,11 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from schemathesis.core.failures import Failure, ServerError
-from schemathesis.openapi.checks import RejectedPositiveData, UnsupportedMethodResponse, UseAfterFree
+from schemathesis.openapi.checks import (
+    RejectedPositiveData,
+    UnsupportedMethodResponse,
+    UseAfterFree,
+)
 
 from emulator.document.paths import fixture
 
@@ -28,16 +33,26 @@ RULES: Mapping[str, Mapping[str, str]] = TABLES["rules"]
 
 
 def codes(operation: str, path: str) -> tuple[str, ...]:
-    """Return the codes of state of an operation, given by its id and path, without those of any operation."""
+    """Return the state codes of one operation (id and path), without those that any may return."""
     unknown = (OF_PATH.get(path.split("/")[1], "NOT_FOUND"),) if "{" in path else ()
-    return tuple(dict.fromkeys((*unknown, *{**OF_OPERATION, **OF_CONTROL_OPERATION}.get(operation, ()))))
+    return tuple(
+        dict.fromkeys((*unknown, *{**OF_OPERATION, **OF_CONTROL_OPERATION}.get(operation, ())))
+    )
 
 
 # -- exceptions
 
 
-FORM = frozenset(["MISSING_FIELD", "INVALID_FIELD", "INVALID_FILTER_PARAM", "INVALID_CURRENCY", "VALIDATION_ERROR"])
-"""The codes for a malformed request. Rules that forbid a well-formed one have others (:func:`codes`)."""
+FORM = frozenset(
+    [
+        "MISSING_FIELD",
+        "INVALID_FIELD",
+        "INVALID_FILTER_PARAM",
+        "INVALID_CURRENCY",
+        "VALIDATION_ERROR",
+    ]
+)
+"""The codes of a malformed request. For a well-formed one there are others (:func:`codes`)."""
 
 
 def is_excused(failure: Failure, response: Any, case: Any) -> bool:
@@ -53,7 +68,7 @@ def is_excused(failure: Failure, response: Any, case: Any) -> bool:
 
 
 def rejected_by_state(response: Any, case: Any) -> str | None:
-    """Return the code with which a rule of state rejects a request that the document allows; None if none does."""
+    """Return the state rule's code that rejects a request valid by the document, or None."""
     code = str(_error(response)["code"])
     listed = codes(case.operation.definition.raw["operationId"], case.operation.path)
     return code if code in (*listed, *ANY_OPERATION) else None
@@ -65,12 +80,17 @@ def rejected_by_rule(response: Any, case: Any) -> bool:
         return False
     error = _error(response)
     operation = str(case.operation.definition.raw["operationId"])
-    # Rules of money have codes of their own, except among several violations, which share one code (B-12).
+    # Rules of money have codes of their own, except among several violations, which share one code
+    # (B-12).
     rules = [*RULES.get(operation, {}), "*currency", "*amount"]
     if operation.startswith("update"):
-        rules.append("metadata")  # to which it adds: the limit counts what is left after that (B-22)
+        rules.append(
+            "metadata"
+        )  # to which it adds: the limit counts what is left after that (B-22)
     fields = error.get("errors") or [error.get("param") or ""]
-    ruled = error["code"] in FORM and all(any(fnmatchcase(field, rule) for rule in rules) for field in fields)
+    ruled = error["code"] in FORM and all(
+        any(fnmatchcase(field, rule) for rule in rules) for field in fields
+    )
     return ruled or _has_long_number(case.query) or _has_long_number(case.body)
 
 
@@ -81,7 +101,7 @@ def _error(response: Any) -> dict[str, Any]:
 
 
 def _has_long_number(value: Any) -> bool:
-    """Return whether it contains a number of over 300 digits, which the service does not read (B-12) and no schema forbids."""
+    """Return whether a value contains a number of over 300 digits, valid but not read (B-12)."""
     if isinstance(value, dict | list):
         return any(map(_has_long_number, value.values() if isinstance(value, dict) else value))
     return isinstance(value, int) and abs(value) >= 10**300

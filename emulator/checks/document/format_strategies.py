@@ -26,9 +26,13 @@ VALID: dict[str, st.SearchStrategy[str]] = {
     "https-uri": st.builds("https://{}/{}".format, DOMAIN, LABEL),
     "uri": st.builds("{}://{}/{}".format, st.sampled_from(["http", "https"]), DOMAIN, LABEL),
     "page-url": st.builds("https://{}/{}".format, DOMAIN, LABEL),
-    "app-url": st.builds("{}://{}/{}".format, st.sampled_from(["http", "https", "myapp"]), DOMAIN, LABEL),
+    "app-url": st.builds(
+        "{}://{}/{}".format, st.sampled_from(["http", "https", "myapp"]), DOMAIN, LABEL
+    ),
     "ipv4-network": st.sampled_from(["127.0.0.1", "127.0.0.0/8", "0.0.0.0/0"]),
-    "not-blank": st.text(st.characters(codec="utf-8", categories=["L", "N", "P"]), min_size=1, max_size=50),
+    "not-blank": st.text(
+        st.characters(codec="utf-8", categories=["L", "N", "P"]), min_size=1, max_size=50
+    ),
 }
 """Texts by format. Schemathesis knows OpenAPI's own ``date`` and ``date-time``."""
 
@@ -43,20 +47,23 @@ LENGTHENED: dict[str, Callable[[int], str]] = {
     "email": lambda length: f"a@{_domain(length - 2)}",
     "not-blank": lambda length: "a" * length,
     **dict.fromkeys(
-        ("https-uri", "uri", "page-url", "app-url"), lambda length: "https://shop.example/".ljust(length, "a")
+        ("https-uri", "uri", "page-url", "app-url"),
+        lambda length: "https://shop.example/".ljust(length, "a"),
     ),
 }
 """By format, what makes a text of so many characters, where that may be as long as one likes."""
 
 
 def register(document: Any) -> None:
-    """Register texts of each format, among them some as long as each of its ``maxLength``, one shorter and one longer.
+    """Register texts of each format, some as long as each ``maxLength``, one shorter, one longer.
 
-    schemathesis tries these lengths: it draws texts of the format until one fits. Where none does, that takes seconds
-    for each bound, and the bound is not tried.
+    schemathesis tries these lengths: it draws texts of the format until one fits. Where none does,
+    that takes seconds for each bound, and the bound is not tried.
     """
     for name, texts in VALID.items():
-        lengths = sorted({bound + offset for bound in _bounds(document, name) for offset in (-1, 0, 1)})
+        lengths = sorted(
+            {bound + offset for bound in _bounds(document, name) for offset in (-1, 0, 1)}
+        )
         long = [LENGTHENED[name](length) for length in lengths] if name in LENGTHENED else []
         schemathesis.openapi.format(name, texts | st.sampled_from(long) if long else texts)
 

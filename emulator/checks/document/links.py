@@ -1,4 +1,4 @@
-"""The operations of an OpenAPI document, and the links from their successful responses to other operations."""
+"""The operations of an OpenAPI document, and the links from their successful responses."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ class Link(NamedTuple):
 
 def operations(document: Document) -> dict[str, Operation]:
     every = (
-        Operation(node["operationId"], method.upper(), path, node) for path, method, node in tree.operations(document)
+        Operation(node["operationId"], method.upper(), path, node)
+        for path, method, node in tree.operations(document)
     )
     return {operation.id: operation for operation in every}
 
@@ -55,14 +56,17 @@ def links(document: Document) -> Iterator[Link]:
 def filled_in(value: Any, answer: Any) -> Any:
     """Return a link's value with its runtime expressions evaluated on the JSON of a response."""
     own = "$response.body#/"
-    return map_texts(value, lambda text: at(answer, pointer_of(text)) if text.startswith(own) else text)
+    return map_texts(
+        value, lambda text: at(answer, pointer_of(text)) if text.startswith(own) else text
+    )
 
 
 def with_standard_keywords(node: Any) -> Any:
     """Return the document with ``x-key-minLength`` and ``x-conditions`` as JSON Schema has them.
 
-    A format that has texts of its own has no ``pattern``: schemathesis would make texts of the pattern alone, such as a
-    country ``AA``, or a security profile's address that locks every later request out.
+    A format that has texts of its own has no ``pattern``: schemathesis would make texts of the
+    pattern alone, such as a country ``AA``, or a security profile's address that locks every later
+    request out.
     """
     if isinstance(node, list):
         return [with_standard_keywords(part) for part in node]

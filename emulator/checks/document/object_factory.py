@@ -1,4 +1,4 @@
-"""Creates the objects that operations need, in the right states, through the API of the server under test.
+"""Creates the objects that operations need, in the right states, through the tested server's API.
 
 Prerequisites are these objects and the calls that make each, as data.
 """
@@ -38,7 +38,9 @@ TABLES: Any = fixture("document-objects")
 """Every table of ``fixtures/document-objects.yaml``, which says of each what it is for."""
 
 PREREQUISITES: dict[str, Prerequisite] = {
-    kind: Prerequisite(*each["call"].split(" ", 1), **{name: each[name] for name in each if name != "call"})
+    kind: Prerequisite(
+        *each["call"].split(" ", 1), **{name: each[name] for name in each if name != "call"}
+    )
     for kind, each in TABLES["objects"].items()
 }
 OF_PATH: dict[str, str] = TABLES["of_path"]
@@ -51,23 +53,36 @@ def anonymous(path: str) -> str:
 
 
 MADE_BY: dict[str, str] = {
-    anonymous(spec.path): kind for kind, spec in reversed(PREREQUISITES.items()) if spec.method == "POST" and spec.body
+    anonymous(spec.path): kind
+    for kind, spec in reversed(PREREQUISITES.items())
+    if spec.method == "POST" and spec.body
 }
 """The kind of object that a creating path makes; the first listed of each."""
 
 
 def documented(document: Document) -> dict[str, Prerequisite]:
-    """Return the prerequisites of resources that are not listed, by the first word of their path, made as examples say."""
+    """Return the unlisted resources' prerequisites, by path's first word, made as examples say."""
     paths = document["paths"]
-    words = dict.fromkeys(path.split("/")[1] for path in paths if "{id}" in path and path.split("/")[1] not in OF_PATH)
+    words = dict.fromkeys(
+        path.split("/")[1] for path in paths if "{id}" in path and path.split("/")[1] not in OF_PATH
+    )
     found = {}
     for word in words:
         if "post" in paths.get(path := f"/{word}/", {}):
-            body = resolve(document, paths[path]["post"]["requestBody"])["content"]["application/json"]
+            body = resolve(document, paths[path]["post"]["requestBody"])["content"][
+                "application/json"
+            ]
             schema = resolve(document, body["schema"])
-            fields = {name: resolve(document, schema["properties"][name]) for name in schema.get("required", ())}
+            fields = {
+                name: resolve(document, schema["properties"][name])
+                for name in schema.get("required", ())
+            }
             # Each required text that may be any word is one that was never used before.
-            free = [name for name, each in fields.items() if each.get("type") == "string" and _is_free(each)]
+            free = [
+                name
+                for name, each in fields.items()
+                if each.get("type") == "string" and _is_free(each)
+            ]
             found[word] = Prerequisite("POST", path, body["example"] | dict.fromkeys(free, "{new}"))
     return found
 
@@ -81,7 +96,7 @@ def _is_free(text: Schema) -> bool:
 
 
 Scene = dict[str, Any]
-"""Objects that belong together, by kind: the payment method of a subscription is one of its customer."""
+"""Related objects by kind: the payment method of a subscription belongs to its customer."""
 
 
 class CannotCreate(Exception):
@@ -108,20 +123,25 @@ class ObjectFactory:
         self._made_by = MADE_BY | {anonymous(spec.path): word for word, spec in more.items()}
 
     def send(self, method: str, path: str, body: Any) -> ApiResponse:
-        return self.connections.exchange(ApiRequest.of(method, path, json=body, headers=self._headers))
+        return self.connections.exchange(
+            ApiRequest.of(method, path, json=body, headers=self._headers)
+        )
 
     def new(self) -> str:
         """Return a value that was never used before."""
         return f"check-{self._name}-{next(self._numbers)}"
 
     def scene(self, operation_id: str, method: str) -> Scene:
-        """Return the objects of an operation: reads and changes share them, every other request gets new ones."""
+        """Return an operation's objects: reads and changes share them, others get new ones."""
         return self._scenes[operation_id] if method in ("GET", "PATCH") else {}
 
     def parameters(self, operation_id: str, path: str, scene: Scene) -> dict[str, str]:
-        """Return the parameters of a path, with ids of objects on which the operation can succeed."""
+        """Return a path's parameters, with ids of objects on which the operation can succeed."""
         first = path.split("/")[1]
-        kinds = {"id": TABLES["of_operation"].get(operation_id, self._of_path.get(first, "")), **TABLES["of_parameter"]}
+        kinds = {
+            "id": TABLES["of_operation"].get(operation_id, self._of_path.get(first, "")),
+            **TABLES["of_parameter"],
+        }
         return {name: self.filled(kinds[name], scene) for name in re.findall(r"\{(\w+)\}", path)}
 
     def body(self, operation_id: str, path: str, method: str, scene: Scene) -> Any:
@@ -167,7 +187,7 @@ class ObjectFactory:
             scene[self._made_by[anonymous(path)]] = created
 
     def object(self, kind: str, scene: Scene) -> Any:
-        """Return the scene's object of a kind, created if there is none. Raises :class:`CannotCreate`."""
+        """Return or create the scene's object of a kind. Raises :class:`CannotCreate`."""
         if kind in scene:
             return scene[kind]
         spec = self._known[kind]
@@ -176,16 +196,22 @@ class ObjectFactory:
         body = self.filled(spec.body, scene) or None
         answer = self.send(spec.method, self.filled(spec.path, scene), body)
         if not answer.is_success:
-            raise CannotCreate(f"{kind}: {spec.method} {spec.path} answered {answer.status_code}: {answer.text[:300]}")
+            raise CannotCreate(
+                f"{kind}: {spec.method} {spec.path} answered {answer.status_code}:"
+                f" {answer.text[:300]}"
+            )
         scene[kind] = at(answer.json(), tuple(filter(None, spec.pointer.split("/"))))
         return scene[kind]
 
 
 def webhook_receiver() -> HttpReceiver:
-    """Return a receiver for the webhook endpoints that are made: it answers 200, or 500 to events sent to ``/failing``."""
+    """Return the webhook endpoints' receiver, which returns 200, or 500 for ``/failing``."""
 
     def answer(request: ReceivedRequest) -> ReceiverReply:
-        fails = request.path.endswith("/failing") and json.loads(request.body).get("type") != "webhook.ping"
+        fails = (
+            request.path.endswith("/failing")
+            and json.loads(request.body).get("type") != "webhook.ping"
+        )
         return ReceiverReply(500 if fails else 200)
 
     return HttpReceiver(answer)

@@ -25,7 +25,7 @@ class Failing:
 
 @dataclass
 class OperationCount:
-    """The requests of one operation: all, the valid ones, and those of them that succeeded or were rejected by its state."""
+    """Counts of an operation's requests: all; valid; of these, successful or rejected by state."""
 
     operation: str
     requests: int = 0
@@ -44,8 +44,9 @@ class OperationCount:
 class DocumentResults:
     """All results.
 
-    ``links`` has the status of each link, 0 if it could not be followed. ``problems`` are errors of the check itself,
-    ``notes`` name objects that the server did not create, so that requests for them could not succeed.
+    ``links`` has the status of each link, 0 if it could not be followed. ``problems`` are errors of
+    the check itself, ``notes`` name objects that the server did not create, so that requests for
+    them could not succeed.
     """
 
     operations: dict[str, OperationCount] = field(default_factory=dict)
@@ -70,34 +71,59 @@ class DocumentResults:
 
     def report(self) -> Report:
         """Return what was found: each response that does not match the document."""
-        failed = [(each, count.operation) for count in self.operations.values() for each in count.failures.values()]
+        failed = [
+            (each, count.operation)
+            for count in self.operations.values()
+            for each in count.failures.values()
+        ]
         findings = []
         for each, operation in failed:
             answer = f"{each.status or 'no response'} {each.answer}".strip()
             details = [printable(line) for line in (*each.message.splitlines(), answer)]
-            findings.append(Finding(operation, f"{operation}: {each.check}", details, again=printable(each.curl)))
+            findings.append(
+                Finding(
+                    operation, f"{operation}: {each.check}", details, again=printable(each.curl)
+                )
+            )
         findings += [Finding(CHECKED, printable(each)) for each in self.problems]
         verdict = f"{'Some responses do not' if findings else 'All responses'} match the document."
         right = [count.operation for count in self.operations.values() if not count.failures]
         right += [] if self.problems else [CHECKED]
-        notes = [*self._table(), *(f"not created: {printable(each)}" for each in dict.fromkeys(self.notes))]
-        kinds = f"{len(self.checks)} kinds of check; {self.followed} of {len(self.links)} links succeeded"
+        notes = [
+            *self._table(),
+            *(f"not created: {printable(each)}" for each in dict.fromkeys(self.notes)),
+        ]
+        kinds = (
+            f"{len(self.checks)} kinds of check; {self.followed} of {len(self.links)} links"
+            " succeeded"
+        )
         notes.append(f"{self.requests} requests in {self.seconds:.0f} s; {kinds}.")
-        return Report("compare document", verdict, findings, right=right, notes=notes, facts=self._facts())
+        return Report(
+            "compare document", verdict, findings, right=right, notes=notes, facts=self._facts()
+        )
 
     def _table(self) -> Iterator[str]:
-        """Yield a line for each operation: how many requests it got, and how many were valid, succeeded and failed a check."""
-        counts = sorted(self.operations.values(), key=lambda count: count.operation.split(" ")[::-1])
+        """Yield a line for each operation: its requests, valid, successful and failed ones."""
+        counts = sorted(
+            self.operations.values(), key=lambda count: count.operation.split(" ")[::-1]
+        )
         width = max((len(count.operation) for count in counts), default=0)
         yield f"{'operation'.ljust(width)}  requests  valid  succeeded  failures"
         for count in counts:
-            numbers = f"{count.requests:>8}  {count.valid:>5}  {count.rate:>9.0%}  {len(count.failures):>8}"
+            numbers = (
+                f"{count.requests:>8}  {count.valid:>5}  {count.rate:>9.0%} "
+                f" {len(count.failures):>8}"
+            )
             yield f"{count.operation.ljust(width)}  {numbers}"
 
     def _facts(self) -> dict[str, Any]:
         # Not asdict, whose copies of a Counter count its items.
         rows = [
-            vars(count) | {"rate": round(count.rate, 3), "failures": [*map(vars, count.failures.values())]}
+            vars(count)
+            | {
+                "rate": round(count.rate, 3),
+                "failures": [*map(vars, count.failures.values())],
+            }
             for count in self.operations.values()
         ]
         return {

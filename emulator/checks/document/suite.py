@@ -1,4 +1,4 @@
-"""The suite: each link followed once, then schemathesis with all checks and phases, for any document and server."""
+"""The suite: follows each link once, then runs schemathesis with all its checks and phases."""
 
 from __future__ import annotations
 
@@ -26,15 +26,20 @@ from emulator.checks.document.links import (
     operations,
     with_standard_keywords,
 )
-from emulator.checks.document.object_factory import UNSENT_PARAMETERS, CannotCreate, ObjectFactory, Scene
+from emulator.checks.document.object_factory import (
+    UNSENT_PARAMETERS,
+    CannotCreate,
+    ObjectFactory,
+    Scene,
+)
 from emulator.checks.document.report import DocumentResults, Failing
 from emulator.document.tree import Document
 
 LAST = ("security-profiles", "reset")
-"""Paths that are checked last: a security profile restricts all other requests, a reset deletes their objects."""
+"""Checked last: a security profile restricts other requests, a reset deletes their objects."""
 
 PHASES = ("examples", "coverage", "fuzzing", "stateful")
-"""Requests from the document's examples, systematically from its schemas, at random, and along its links."""
+"""Requests from examples, systematic ones from schemas, random ones, and those along links."""
 
 PATIENCE = 60
 """Seconds to wait for a response: some of the control API wait 30 s on request."""
@@ -44,9 +49,9 @@ PATIENCE = 60
 class Suite:
     """A check of one server against one document.
 
-    ``examples`` is the number of random requests for each operation, and of random runs along the links. With
-    ``objects``, valid requests refer to existing objects, and every link is followed once. ``adjust`` may change each
-    request before it is sent.
+    ``examples`` is the number of random requests for each operation, and of random runs along the
+    links. With ``objects``, valid requests refer to existing objects, and every link is followed
+    once. ``adjust`` may change each request before it is sent.
     """
 
     document: Document
@@ -72,7 +77,9 @@ class Suite:
         for operation in operations(self.document).values():
             first = operation.path.split("/")[1]
             # A stream has no end.
-            if "text/event-stream" not in operation.node["responses"].get("200", {}).get("content", {}):
+            if "text/event-stream" not in operation.node["responses"].get("200", {}).get(
+                "content", {}
+            ):
                 groups[first if first in LAST else ""].append(operation.id)
 
         # schemathesis has such hooks only for the whole process.
@@ -102,7 +109,9 @@ class Suite:
         if self.report.links and not self.report.followed:
             # For example a security profile of an earlier check, which forbids every request.
             why = next(iter(self.report.notes), "none led to a success")
-            self.report.problems.append(f"no link could be followed, so next to nothing is checked: {why}")
+            self.report.problems.append(
+                f"no link could be followed, so next to nothing is checked: {why}"
+            )
 
     def _follow(self, link: Link, schema: Any, objects: ObjectFactory) -> int:
         """Return the status of the linked operation after a successful response of the source."""
@@ -112,10 +121,18 @@ class Suite:
             """Return the response to a request that can succeed; all checks run on it."""
             body = objects.body(operation.id, operation.path, operation.method, scene)
             case = schema[operation.path][operation.method].Case(
-                path_parameters={name: value for name, value in given.items() if f"{{{name}}}" in operation.path},
-                query={name: value for name, value in given.items() if f"{{{name}}}" not in operation.path},
+                path_parameters={
+                    name: value for name, value in given.items() if f"{{{name}}}" in operation.path
+                },
+                query={
+                    name: value
+                    for name, value in given.items()
+                    if f"{{{name}}}" not in operation.path
+                },
                 **(
-                    {"body": body | fields, "media_type": "application/json"} if "requestBody" in operation.node else {}
+                    {"body": body | fields, "media_type": "application/json"}
+                    if "requestBody" in operation.node
+                    else {}
                 ),
             )
             response = case.call(headers=headers(self.key), timeout=PATIENCE)
@@ -124,7 +141,9 @@ class Suite:
                 case.validate_response(response, headers=headers(self.key))
             except FailureGroup as group:
                 for failure in group.exceptions:
-                    self._fail(case, type(failure).__name__, failure, response, case.as_curl_command())
+                    self._fail(
+                        case, type(failure).__name__, failure, response, case.as_curl_command()
+                    )
             return response
 
         source = link.source
@@ -137,13 +156,17 @@ class Suite:
             objects.add(source.path, answer, scene)
         given = filled_in(link.node.get("parameters", {}), answer)
         # Our own document has the body under a name that generators accept.
-        fields = filled_in(link.node.get("requestBody", link.node.get("x-request-body", {})), answer)
+        fields = filled_in(
+            link.node.get("requestBody", link.node.get("x-request-body", {})), answer
+        )
         return int(call(link.target, given, fields).status_code)
 
     # -- requests generated from the document
 
     def _explore(self, ids: list[str], progress: Callable[[str], None]) -> None:
-        is_linked = any({link.source.id, link.target.id} <= set(ids) for link in links(self.document))
+        is_linked = any(
+            {link.source.id, link.target.id} <= set(ids) for link in links(self.document)
+        )
         phases = tuple(phase for phase in self.phases if is_linked or phase != "stateful")
         schema = self._schema(phases).include(operation_id=ids)
         for event in from_schema(schema).execute():
@@ -157,13 +180,17 @@ class Suite:
     def _schema(self, phases: tuple[str, ...]) -> Any:
         register(self.document)
         config = schemathesis.Config.from_dict(self._config(phases))
-        schema = schemathesis.openapi.from_dict(with_standard_keywords(self.document), config=config)
+        schema = schemathesis.openapi.from_dict(
+            with_standard_keywords(self.document), config=config
+        )
 
         def counts(context: Any, failure: Any, case: Any, response: Any) -> bool:
-            """Return whether a failure counts; a valid request that a rule of state rejects is counted by its code."""
+            """Return whether a failure counts; count a state rule's rejection by its code."""
             if not is_excused(failure, response, case):
                 return True
-            if isinstance(failure, RejectedPositiveData) and (code := rejected_by_state(response, case)):
+            if isinstance(failure, RejectedPositiveData) and (
+                code := rejected_by_state(response, case)
+            ):
                 self.report.count_of(case.operation.label).rejected[code] += 1
             return False
 
@@ -182,7 +209,8 @@ class Suite:
             "generation": {
                 "max-examples": self.examples,
                 "database": "none",
-                # Every request has the valid key, so a generated invalid one would be counted but never sent.
+                # Every request has the valid key, so a generated invalid one would be counted but
+                # never sent.
                 "with-security-parameters": False,
             },
             "phases": {
@@ -197,12 +225,14 @@ class Suite:
         }
 
     def _prepare(self, case: Any) -> None:
-        """Replace the references of a request by ids of existing objects, except in deliberately invalid parts."""
+        """Replace a request's references by existing ids, except in parts invalid on purpose."""
         self.adjust(case)
         if not self.objects or not case.meta:
             return
         invalid = {
-            location.name for location, part in case.meta.components.items() if part.mode is GenerationMode.NEGATIVE
+            location.name
+            for location, part in case.meta.components.items()
+            if part.mode is GenerationMode.NEGATIVE
         }
         if "Idempotency-Key" in (case.headers or {}) and "HEADER" not in invalid:
             # A repeated key with another body is an error of its own.
@@ -229,16 +259,28 @@ class Suite:
             count.requests += 1
             if case.meta and case.meta.generation.mode is GenerationMode.POSITIVE:
                 count.valid += 1
-                count.succeeded += interaction.response is not None and interaction.response.status_code < 300
+                count.succeeded += (
+                    interaction.response is not None and interaction.response.status_code < 300
+                )
         for id, checks in recorder.checks.items():
             for check in checks:
                 self.report.checks[check.name] += 1
                 if check.status is Status.FAILURE:
                     info: Any = check.failure_info
                     response = recorder.interactions[id].response
-                    self._fail(recorder.cases[id].value, check.name, info.failure, response, info.code_sample)
+                    self._fail(
+                        recorder.cases[id].value,
+                        check.name,
+                        info.failure,
+                        response,
+                        info.code_sample,
+                    )
 
     def _fail(self, case: Any, check: str, failure: Failure, response: Any, curl: str) -> None:
-        status, text = (None, "no answer") if response is None else (response.status_code, response.text[:500])
+        status, text = (
+            (None, "no answer") if response is None else (response.status_code, response.text[:500])
+        )
         failing = Failing(check, f"{failure.title}: {failure.message}", status, text, curl)
-        self.report.count_of(case.operation.label).failures.setdefault((check, failing.message), failing)
+        self.report.count_of(case.operation.label).failures.setdefault(
+            (check, failing.message), failing
+        )

@@ -1,1 +1,1 @@
-"""The certifier behind ``test receiver``: sends valid and invalid deliveries to a webhook receiver and checks the answers."""
+"""The certifier behind ``test receiver``: sends valid and invalid deliveries to a receiver."""

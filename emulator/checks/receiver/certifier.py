@@ -37,7 +37,7 @@ class ReceiverAnswer(NamedTuple):
 
 
 class CheckResult(NamedTuple):
-    """A check and the receiver's answers. After a delivery without an answer the remaining ones are not sent."""
+    """A check and the receiver's responses. After a delivery without one no other is sent."""
 
     check: ReceiverCheck
     answers: tuple[ReceiverAnswer, ...]
@@ -54,10 +54,11 @@ class CheckResult(NamedTuple):
 
 
 async def results(service: ServiceWorld, answer_time: float) -> AsyncIterator[CheckResult]:
-    """Run the checks one after the other. Raises :class:`NoReceiver` if the first one, the ping, gets no answer.
+    """Run the checks in turn. Raises :class:`NoReceiver` if the first, a ping, gets no response.
 
-    If the valid event is not accepted, the run ends there: a receiver that rejects everything would pass the checks of
-    invalid events. ``answer_time`` is the number of seconds the receiver has for each answer.
+    If the valid event is not accepted, the run ends there: a receiver that rejects everything would
+    pass the checks of invalid events. ``answer_time`` is the number of seconds the receiver has for
+    each answer.
     """
     sender = WebhookSender(answer_time)
     for check in checks_of(service.endpoint.security_profile):
@@ -73,7 +74,7 @@ async def results(service: ServiceWorld, answer_time: float) -> AsyncIterator[Ch
 
 
 def _redacted(answer: HttpResult, endpoint: WebhookEndpoint) -> HttpResult:
-    """Mask the secrets in an answer: a receiver may echo the request, and other people read the report."""
+    """Mask a response's secrets: a receiver may echo the request, and others read the report."""
     text = answer.body or ""
     for secret in (endpoint.secret, deliveries.credentials(endpoint)):
         text = text.replace(secret, stars(secret))
@@ -83,11 +84,17 @@ def _redacted(answer: HttpResult, endpoint: WebhookEndpoint) -> HttpResult:
 
 
 WRONG_URL = "Is it the right URL, and does it accept POST?"
-NO_ANSWER = "Answer every delivery, and answer before you do slow work. Without an answer the delivery is sent again."
+NO_ANSWER = (
+    "Answer every delivery, and answer before you do slow work. Without an answer the delivery is"
+    " sent again."
+)
 FAILED = "Your receiver failed with an error of its own: look at its log."
 UNUSED = "Answer events that you do not use with a 2xx."
 REDIRECTED = "Register the URL that it redirects to: redirects are not followed (B-82)."
-CRASHED = "Reject it with a 4xx such as 401: a 5xx means that your server failed, and the delivery is retried (B-84)."
+CRASHED = (
+    "Reject it with a 4xx such as 401: a 5xx means that your server failed, and the delivery is"
+    " retried (B-84)."
+)
 
 
 def advice_for(result: CheckResult) -> str | None:
@@ -107,7 +114,7 @@ def advice_for(result: CheckResult) -> str | None:
 
 
 BADNESS = {2: 0, 5: 1, None: 2}
-"""How bad a failed check is, by the class of its answer: a forgery that is believed, an error, silence; 3 for anything else."""
+"""A failed check's badness by response: accepted forgery, error, silence; 3 for anything else."""
 
 
 # -- the report
@@ -149,7 +156,10 @@ def _row(result: CheckResult) -> dict[str, Any]:
 def _finding(result: CheckResult) -> Finding:
     check = result.check
     status, wanted = ("2xx", "accepted") if check.expected == "accepted" else ("4xx", "rejected")
-    details = [f"{check.name}: expected: a {status} ({check.rule})", f"got: {'; '.join(_got(result.wrong_answers))}"]
+    details = [
+        f"{check.name}: expected: a {status} ({check.rule})",
+        f"got: {'; '.join(_got(result.wrong_answers))}",
+    ]
     title = f"{check.sent}: not {wanted}"
     return Finding(check.name, title[0].upper() + title[1:], details, advice_for(result) or "")
 
@@ -166,11 +176,22 @@ def _got(wrong: Sequence[ReceiverAnswer]) -> Iterator[str]:
 
 def _notes(results: Sequence[CheckResult], service: ServiceWorld) -> Iterator[str]:
     if left := len(checks_of(service.endpoint.security_profile)) - len(results):
-        yield f"{counted(left, 'check')} not run: a receiver that rejects the valid event rejects the others as well."
+        yield (
+            f"{counted(left, 'check')} not run: a receiver that rejects the valid event rejects the"
+            " others as well."
+        )
     valid = [each for each in results if each.check.expected == "accepted"]
     if not service.is_readable and not all(each.passed for each in valid):
-        with_url = "they exist only with --url (PAYMENTS_EMULATOR_URL), which names the emulator that it reads from"
+        with_url = (
+            "they exist only with --url (PAYMENTS_EMULATOR_URL), which names the emulator that it"
+            " reads from"
+        )
         yield f"If the receiver reads the objects of events: {with_url}."
-    statuses = {each.answer.status_code for result in valid for each in result.answers if each.answer.ok}
+    statuses = {
+        each.answer.status_code for result in valid for each in result.answers if each.answer.ok
+    }
     if others := sorted(status for status in statuses if status and status != 200):
-        yield f"The specification requires a 200 (Delivery rule 2); accepting {others[0]} is an assumption (B-84)."
+        yield (
+            f"The specification requires a 200 (Delivery rule 2); accepting {others[0]} is an"
+            " assumption (B-84)."
+        )

@@ -1,6 +1,7 @@
-"""The checks: what is sent to a receiver and how, the answer expected, and the advice if the answer is wrong.
+"""The checks: the delivery and its form, the expected response, and advice on a wrong response.
 
-A correct receiver accepts valid deliveries in all forms they may have, and rejects invalid ones, made from them.
+A correct receiver accepts valid deliveries in all forms they may have, and rejects invalid ones,
+made from them.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ PAUSE = 0.1
 
 
 async def one_by_one(sender: WebhookSender, sent: Sequence[SignedRequest]) -> list[HttpResult]:
-    """Send each after the answer to the one before. Stop at the first without an answer, which may have taken long."""
+    """Send each after the last response. Stop at the first without one: it may have taken long."""
     answers: list[HttpResult] = []
     for each in sent:
         answers.append(await sender.send(each.url, each.headers, each.body, verify=each.verify))
@@ -46,7 +47,9 @@ async def one_by_one(sender: WebhookSender, sent: Sequence[SignedRequest]) -> li
 
 
 async def at_once(sender: WebhookSender, sent: Sequence[SignedRequest]) -> list[HttpResult]:
-    return [answer for (answer,) in await asyncio.gather(*(one_by_one(sender, [each]) for each in sent))]
+    return [
+        answer for (answer,) in await asyncio.gather(*(one_by_one(sender, [each]) for each in sent))
+    ]
 
 
 async def slowly(sender: WebhookSender, sent: Sequence[SignedRequest]) -> list[HttpResult]:
@@ -62,7 +65,10 @@ async def slowly(sender: WebhookSender, sent: Sequence[SignedRequest]) -> list[H
                 await asyncio.sleep(pause)
             yield body[start : start + size]
 
-    return [await sender.send(each.url, each.headers, each.body, verify=each.verify, pace=pace) for each in sent]
+    return [
+        await sender.send(each.url, each.headers, each.body, verify=each.verify, pace=pace)
+        for each in sent
+    ]
 
 
 # -- valid deliveries
@@ -71,11 +77,14 @@ async def slowly(sender: WebhookSender, sent: Sequence[SignedRequest]) -> list[H
 def every_type(service: ServiceWorld) -> list[SignedRequest]:
     """Return events of every type, each after the events that lead to it.
 
-    The customer who is deleted is an earlier one: the events about the others find theirs where they read it.
+    The customer who is deleted is an earlier one: the events about the others find theirs where
+    they read it.
     """
     deleted = {"customer": json.loads(service.valid_event.body)["data"]["object"]["id"]}
     overrides = {"customer.deleted": deleted}
-    return [sent for type in EVENTS for sent in service.deliveries_of(type, **overrides.get(type, {}))]
+    return [
+        sent for type in EVENTS for sent in service.deliveries_of(type, **overrides.get(type, {}))
+    ]
 
 
 def spaced(service: ServiceWorld) -> list[SignedRequest]:
@@ -106,7 +115,7 @@ def without_algorithm(service: ServiceWorld) -> SignedRequest:
 
 
 def with_proof(service: ServiceWorld, proof: str | None = None) -> SignedRequest:
-    """Return a new event with a signature that is not its own: ``proof``, or that of another event."""
+    """Return a new event with a foreign signature: ``proof``, or that of another event."""
     sent, (name, scheme) = service.customer(), PROOF_HEADERS[service.endpoint.security_profile]
     given = service.valid_event.headers[name] if proof is None else scheme + proof
     return replace(sent, headers={**sent.headers, name: given})
@@ -155,24 +164,41 @@ SENT: Mapping[str, Make] = {
     "events": every_type,
     "unknown": _one(ServiceWorld.unknown_type),
     # A receiver that normalizes text before it verifies loses the accent.
-    "text": _one(lambda service: service.customer(name="Zoe\u0301 Ñandú 王 🧺", metadata={"note": "« prêt »"})),
+    "text": _one(
+        lambda service: service.customer(
+            name="Zoe\u0301 Ñandú 王 🧺", metadata={"note": "« prêt »"}
+        )
+    ),
     "spacing": spaced,
     # The most metadata that a customer can have, in characters of four bytes (B-22).
-    "large": _one(lambda service: service.customer(metadata={f"{n:02}".ljust(40, "k"): "🧺" * 500 for n in range(50)})),
+    "large": _one(
+        lambda service: service.customer(
+            metadata={f"{n:02}".ljust(40, "k"): "🧺" * 500 for n in range(50)}
+        )
+    ),
     "slow": _one(ServiceWorld.customer),
     "parallel": lambda service: [service.customer() for _ in range(5)],
     "repeated": twice,
     # Canceled, created, its customer created.
     "reordered": lambda service: service.deliveries_of("subscription.canceled")[::-1],
-    # Ten retries with exponential backoff take less than three days, so only a replay arrives this late (B-84).
+    # Ten retries with exponential backoff take less than three days, so only a replay arrives this
+    # late (B-84).
     "late": _one(lambda service: service.customer(ago=3 * 24 * 3600)),
     "valid-token": _resigned(lambda service: {"ago": TOKEN_LIFETIME - 60}),
     "stale-token": _resigned(lambda service: {"ago": 12 * TOKEN_LIFETIME}),
-    "forged-secret": _resigned(lambda service: {"by": {"secret": f"whsec_{secrets.token_hex(16)}"}}),
-    "forged-user": _resigned(lambda service: {"by": {"id": f"{WebhookEndpoint.prefix}_{secrets.token_hex(12)}"}}),
-    "forged-body": _one(lambda service: replace(service.valid_event, body=tamper(service.valid_event.body))),
+    "forged-secret": _resigned(
+        lambda service: {"by": {"secret": f"whsec_{secrets.token_hex(16)}"}}
+    ),
+    "forged-user": _resigned(
+        lambda service: {"by": {"id": f"{WebhookEndpoint.prefix}_{secrets.token_hex(12)}"}}
+    ),
+    "forged-body": _one(
+        lambda service: replace(service.valid_event, body=tamper(service.valid_event.body))
+    ),
     "forged-event": _one(with_proof),
-    "forged-method": _resigned(lambda service: {"by": {"security_profile": OTHER[service.endpoint.security_profile]}}),
+    "forged-method": _resigned(
+        lambda service: {"by": {"security_profile": OTHER[service.endpoint.security_profile]}}
+    ),
     "forged-algorithm": _one(without_algorithm),
     "unsigned": _one(lambda service: unsigned(service.customer())),
     "empty": _one(lambda service: with_proof(service, "")),

@@ -14,13 +14,25 @@ from emulator.control.trigger import trigger_event
 from emulator.core import calendar
 from emulator.core.errors import ApiError
 from emulator.core.records import to_wire
-from emulator.core.unit_of_work import DeliverWebhook, Event, EventData, HttpResult, PingEndpoint, UnitOfWork
+from emulator.core.unit_of_work import (
+    DeliverWebhook,
+    Event,
+    EventData,
+    HttpResult,
+    PingEndpoint,
+    UnitOfWork,
+)
 from emulator.core.world import World, encode
 from emulator.engine.slices import completed
 from emulator.resources.app.clients import Key
 from emulator.resources.webhooks import deliveries
 from emulator.resources.webhooks.deliveries import SignedRequest
-from emulator.resources.webhooks.endpoints import EVERY_EVENT, RetryPolicy, WebhookEndpoint, permitted_url
+from emulator.resources.webhooks.endpoints import (
+    EVERY_EVENT,
+    RetryPolicy,
+    WebhookEndpoint,
+    permitted_url,
+)
 from emulator.server.sandbox import Sandbox
 
 APP = Key("receiver", livemode=False)
@@ -41,9 +53,10 @@ class NotPermitted(ValueError):
 class ServiceWorld:
     """Creates the deliveries of a world of its own to one endpoint; it does not send them.
 
-    ``method`` is ``HMAC_SHA256``, ``JWT`` or ``BASIC``, ``webhook`` the endpoint's id (generated if None). With
-    ``elsewhere`` the events happen at a service from which the receiver can read their objects: it causes one of a type
-    with overrides, and returns it as the last of all that came of it; ``app`` is the App there. Raises :class:`NotPermitted`.
+    ``method`` is ``HMAC_SHA256``, ``JWT`` or ``BASIC``, ``webhook`` the endpoint's id (generated if
+    None). With ``elsewhere`` the events happen at a service from which the receiver can read their
+    objects: it causes one of a type with overrides, and returns it as the last of all that came of
+    it; ``app`` is the App there. Raises :class:`NotPermitted`.
     """
 
     def __init__(
@@ -62,14 +75,21 @@ class ServiceWorld:
         """Whether there is a service from which the objects of the events can be read."""
         self._world, self._clock = completed(Sandbox().build_world(app))
         with self._world.unit_of_work():
-            fields = {"secret": secret, "security_profile": method, "ssl_verification": ssl_verification}
-            self.endpoint: WebhookEndpoint = self._world.add(_endpoint(self._world, url, webhook, fields))
+            fields = {
+                "secret": secret,
+                "security_profile": method,
+                "ssl_verification": ssl_verification,
+            }
+            self.endpoint: WebhookEndpoint = self._world.add(
+                _endpoint(self._world, url, webhook, fields)
+            )
 
     def ping(self) -> SignedRequest:
         with self._unit_of_work():
             event = self._world.event("webhook.ping", EventData(to_wire(self.endpoint)))
         return deliveries.ping(
-            PingEndpoint(endpoint=self.endpoint, event=event.id, body=encode(event)), int(time.time())
+            PingEndpoint(endpoint=self.endpoint, event=event.id, body=encode(event)),
+            int(time.time()),
         )
 
     def test(self) -> SignedRequest:
@@ -85,13 +105,13 @@ class ServiceWorld:
         return self._sent(work)[-1]
 
     def deliveries_of(self, type: str, *, ago: float = 0, **overrides: Any) -> list[SignedRequest]:
-        """Return the deliveries of all events needed to trigger one, in order; that one is the last. ``ago`` in seconds."""
+        """Return the deliveries of all events needed for one, that one last. ``ago``: seconds."""
         with self._unit_of_work(ago) as work:
             self._cause(type, overrides)
         return self._sent(work)
 
     def customer(self, **options: Any) -> SignedRequest:
-        """Return the delivery of a new customer's ``customer.created``; ``options`` as for :meth:`deliveries_of`."""
+        """Return a delivery of ``customer.created``; ``options`` as of :meth:`deliveries_of`."""
         return self.deliveries_of("customer.created", **options)[-1]
 
     @cached_property
@@ -101,16 +121,23 @@ class ServiceWorld:
 
     def again(self, sent: SignedRequest) -> SignedRequest:
         """Return the retry of a delivery whose answer was lost (B-84)."""
-        effect = DeliverWebhook(webhook=self.endpoint.id, delivery=sent.headers["Emulator-Delivery"])
+        effect = DeliverWebhook(
+            webhook=self.endpoint.id, delivery=sent.headers["Emulator-Delivery"]
+        )
         lost = HttpResult(status_code=None, error="the answer was lost")
         with self._unit_of_work():
             deliveries.record_attempt(self._world, effect, sent, lost, self._world.now)
         return self._outgoing(effect)
 
     def signed(
-        self, sent: SignedRequest, *, body: bytes | None = None, by: Mapping[str, str] | None = None, ago: int = 0
+        self,
+        sent: SignedRequest,
+        *,
+        body: bytes | None = None,
+        by: Mapping[str, str] | None = None,
+        ago: int = 0,
     ) -> SignedRequest:
-        """Return the delivery signed again: over another ``body``, ``by`` an endpoint with other fields, seconds ``ago``."""
+        """Return the delivery signed anew: other ``body``, ``by`` other fields, ``ago`` seconds."""
         again = deliveries.signed(
             self.endpoint.replace(**by or {}),
             sent.body if body is None else body,
@@ -123,7 +150,10 @@ class ServiceWorld:
     def _cause(self, type: str, overrides: Mapping[str, Any]) -> Event:
         if self._elsewhere is None:
             return trigger_event(self._world, type, overrides)
-        reported = [self._report(each["type"], EventData(**each["data"])) for each in self._elsewhere(type, overrides)]
+        reported = [
+            self._report(each["type"], EventData(**each["data"]))
+            for each in self._elsewhere(type, overrides)
+        ]
         return reported[-1]
 
     def _report(self, type: str, data: EventData) -> Event:
@@ -137,7 +167,9 @@ class ServiceWorld:
         return self._world.unit_of_work()
 
     def _sent(self, work: UnitOfWork) -> list[SignedRequest]:
-        return [self._outgoing(effect) for effect in work.effects if isinstance(effect, DeliverWebhook)]
+        return [
+            self._outgoing(effect) for effect in work.effects if isinstance(effect, DeliverWebhook)
+        ]
 
     def _outgoing(self, effect: DeliverWebhook) -> SignedRequest:
         sent = deliveries.outgoing(self._world, effect, int(time.time()))
@@ -147,7 +179,9 @@ class ServiceWorld:
 
 def unsigned(sent: SignedRequest) -> SignedRequest:
     proofs = {header for header, _ in PROOF_HEADERS.values()}
-    return replace(sent, headers={name: sent.headers[name] for name in sent.headers if name not in proofs})
+    return replace(
+        sent, headers={name: sent.headers[name] for name in sent.headers if name not in proofs}
+    )
 
 
 def _endpoint(world: World, url: str, id: str | None, fields: dict[str, Any]) -> WebhookEndpoint:

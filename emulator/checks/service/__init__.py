@@ -1,1 +1,1 @@
-"""Calibration: asks a running service which assumptions of the emulator hold there, through ``/v1`` alone."""
+"""Calibration: finds out which assumptions of the emulator hold at a service, through ``/v1``."""

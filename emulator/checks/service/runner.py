@@ -1,4 +1,4 @@
-"""Runs probes against a service: shared objects, the steps of each probe, what they mean, and the clean-up."""
+"""Runs probes against a service: shared objects, steps, their meaning, and the clean-up."""
 
 from __future__ import annotations
 
@@ -10,7 +10,14 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from emulator.checks.service.service import EventReceiver, Evidence, NoAnswer, Service, holds, resolved
+from emulator.checks.service.service import (
+    EventReceiver,
+    Evidence,
+    NoAnswer,
+    Service,
+    holds,
+    resolved,
+)
 from emulator.checks.service.verdicts import Answered, Verdict
 from emulator.document.probes import BoundarySearch, Collected, Probe, ProbeOutcome, ProbeStep
 from emulator.document.references import value_at
@@ -21,9 +28,10 @@ SHARED = "shared objects"
 
 
 class Help(NamedTuple):
-    """What the probes may use beside the service: a receiver, someone who plays the buyer, a clock, and a mask.
+    """The probes' helpers beside the service: a receiver, a player of the buyer, a clock, a mask.
 
-    ``mask`` makes a JSON value without secrets. ``advance`` lets days pass at the service, where it offers that.
+    ``mask`` makes a JSON value without secrets. ``advance`` lets days pass at the service, where it
+    offers that.
     """
 
     mask: Callable[[Any], Any]
@@ -55,14 +63,16 @@ class Runner:
         self._shared: dict[str, dict[str, Any] | NoAnswer] = {}
 
     def run(self, names: Collection[str], after: Callable[[Verdict], None]) -> list[Verdict]:
-        """Return the verdicts of these probes; ``after`` is called with each. An interrupted run removes its objects too."""
+        """Return the verdicts; call ``after`` with each. An interrupted run cleans up too."""
         found = []
         try:
             for name in names:
                 probe = self.collected.probes[name]
                 try:
                     if why := self.help.missing(probe):
-                        verdict = Verdict(probe=name, number=probe.number, verdict="not_asked", why=why)
+                        verdict = Verdict(
+                            probe=name, number=probe.number, verdict="not_asked", why=why
+                        )
                     else:
                         verdict = self._asked(name, probe)
                 finally:
@@ -86,7 +96,11 @@ class Runner:
             why = (outcome and outcome.unanswered) or ""
             if outcome:
                 assumptions, settings = outcome.assumptions, resolved(outcome.settings, run.at)
-            learnt = {name: value for name, path in probe.learn.items() if (value := run.found(path)) is not None}
+            learnt = {
+                name: value
+                for name, path in probe.learn.items()
+                if (value := run.found(path)) is not None
+            }
         except (NoAnswer, LookupError) as error:
             why = str(error)
         looked = {path for outcome in (probe.confirms, *probe.otherwise) for path in outcome.when}
@@ -105,16 +119,22 @@ class Runner:
 
     def _shown(self, evidence: Evidence, *, whole: bool) -> Evidence:
         """Return evidence as the report has it, masked; ``whole`` with both bodies."""
-        sent, body = (self.help.mask(each) if whole else None for each in (evidence.sent, evidence.body))
-        return msgspec.structs.replace(evidence, request=self.help.mask(evidence.request), sent=sent, body=body)
+        sent, body = (
+            self.help.mask(each) if whole else None for each in (evidence.sent, evidence.body)
+        )
+        return msgspec.structs.replace(
+            evidence, request=self.help.mask(evidence.request), sent=sent, body=body
+        )
 
     # -- what runs share
 
     def shared(self, name: str) -> dict[str, Any]:
-        """Return a shared object, made on first use. Raises :class:`NoAnswer`, each time for the same reason."""
+        """Return a shared object, made once. Raises the same :class:`NoAnswer` every time."""
         if name not in self._shared:
             try:
-                self._shared[name] = _ProbeRun(self, SHARED, next(self._words)).step(self.collected.objects[name])
+                self._shared[name] = _ProbeRun(self, SHARED, next(self._words)).step(
+                    self.collected.objects[name]
+                )
             except NoAnswer as error:
                 self._shared[name] = error
         if isinstance(found := self._shared[name], NoAnswer):
@@ -122,16 +142,21 @@ class Runner:
         return found
 
     def send(self, owner: str, step: ProbeStep, at: Callable[[str], Any]) -> dict[str, Any]:
-        """Return the answer to the request of a step. What it creates is removed after its owner."""
+        """Return the response to a step's request. Its new object is removed after its owner."""
         do, body, raw, headers = resolved([step.do, step.body, step.raw, step.headers], at)
         method, _, path = do.partition(" ")
         answer = self._service.send(method, path, body, raw, headers)
-        if method == "POST" and answer["http"] == 201 and path in self.collected.cleanup and "id" in answer:
+        if (
+            method == "POST"
+            and answer["http"] == 201
+            and path in self.collected.cleanup
+            and "id" in answer
+        ):
             self._created.setdefault(owner, {}).setdefault(path, []).append(answer["id"])
         return answer
 
     def _clean(self, owner: str) -> None:
-        """Remove what can be removed of what was created for a probe; what is gone already is no failure."""
+        """Remove a probe's removable objects; an object that is gone already is no failure."""
         created = self._created.pop(owner, {})
         for path, request in self.collected.cleanup.items():
             for id in created.get(path, []):
@@ -159,7 +184,10 @@ class _ProbeRun:
         for step in probe.steps:
             self.answers[step.name] = self.step(step)
         for outcome in (probe.confirms, *probe.otherwise):
-            if all(holds(condition, self._value(path), self.at) for path, condition in outcome.when.items()):
+            if all(
+                holds(condition, self._value(path), self.at)
+                for path, condition in outcome.when.items()
+            ):
                 return outcome
         return None
 
@@ -173,20 +201,27 @@ class _ProbeRun:
             helpers.buyer(resolved(step.buyer, self.at))
             return {}
         if step.received is not None and helpers.receiver:
-            return helpers.receiver.last(resolved(step.received, self.at), resolved(step.secret, self.at))
+            return helpers.receiver.last(
+                resolved(step.received, self.at), resolved(step.secret, self.at)
+            )
         if step.boundary is not None:
             return self._boundary(step, step.boundary)
         answer = self._runner.send(self._owner, step, self.at)
         self.exchanges.append(answer["exchange"])
         if step.needed and not 200 <= answer["http"] < 300:
-            raise NoAnswer(f"{step.do} was answered with {answer['http']} {(answer['error'] or {}).get('code', '')}")
+            raise NoAnswer(
+                f"{step.do} was answered with {answer['http']}"
+                f" {(answer['error'] or {}).get('code', '')}"
+            )
         return answer
 
     def _boundary(self, step: ProbeStep, boundary: BoundarySearch) -> dict[str, Any]:
-        """Return the least value that succeeds: ``{found: VALUE}``, or nothing if none of those that were tried does."""
+        """Return the least value that succeeds, ``{found: VALUE}``; nothing if all tried fail."""
 
         def succeeds(value: int) -> bool:
-            answer = self._runner.send(self._owner, step, lambda path: value if path == "value" else self.at(path))
+            answer = self._runner.send(
+                self._owner, step, lambda path: value if path == "value" else self.at(path)
+            )
             self.exchanges.append(answer["exchange"])
             return bool(answer["http"] < 300)
 

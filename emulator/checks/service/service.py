@@ -1,4 +1,4 @@
-"""The service that is asked: requests at a steady rate, what they were answered, and the webhooks that came.
+"""The service under calibration: requests at a steady rate, their responses, and its webhooks.
 
 A request is repeated where the service was busy or failed.
 """
@@ -29,7 +29,10 @@ from emulator.document.tree import MISSING
 
 
 def error_of(status: int, body: Any) -> dict[str, Any] | None:
-    """Return an error of either shape (B-10) in one form: ``code`` and ``type`` in capitals, ``shape``, ``param``, ``has``."""
+    """Return an error of either shape (B-10) in one form.
+
+    It has ``code`` and ``type`` in capitals, ``shape``, ``param`` and ``has``.
+    """
     if status < 400 or not isinstance(body, dict):
         return None
     nested = isinstance(body.get("error"), dict)
@@ -57,20 +60,28 @@ def _percent_of(parts: Any, at: Callable[[str], Any]) -> int | float:
 
 COMPUTED: Computed = {
     "percent_of": _percent_of,
-    "succeeded": lambda names, at: [name for name, step in names.items() if at(f"{step}.http") == 201],
+    "succeeded": lambda names, at: [
+        name for name, step in names.items() if at(f"{step}.http") == 201
+    ],
 }
-"""Values that are computed: the rate of ``[part, whole]``; the names whose step (``{NAME: step}``) succeeded."""
+"""Computed values: the rate of ``[part, whole]``; names whose step (``{NAME: step}``) succeeded."""
 
 
 def holds(condition: Any, value: Any, at: Callable[[str], Any]) -> bool:
-    """Return whether a value is as a condition says: equal to it, or as its word (``CONDITIONS``) asks."""
-    if isinstance(condition, dict) and len(condition) == 1 and (word := next(iter(condition))) in CONDITIONS:
+    """Return whether a value meets a condition: is equal, or meets its word (``CONDITIONS``)."""
+    if (
+        isinstance(condition, dict)
+        and len(condition) == 1
+        and (word := next(iter(condition))) in CONDITIONS
+    ):
         return CONDITIONS[word](value, resolved(condition[word], at))
-    return bool(value == resolved(condition, at)) and isinstance(value, bool) == isinstance(condition, bool)
+    return bool(value == resolved(condition, at)) and isinstance(value, bool) == isinstance(
+        condition, bool
+    )
 
 
 def _later(value: Any, given: Any, part: Callable[[datetime], Any]) -> bool:
-    """Return whether a part of an instant, or all of it, is so many days later than that of the given one."""
+    """Return whether an instant, or part of it, is that many days after the given one's."""
     start, days = given
     try:
         later, earlier = (part(datetime.fromisoformat(str(each))) for each in (value, start))
@@ -83,7 +94,9 @@ CONDITIONS: Mapping[str, Callable[[Any, Any], bool]] = {
     "any": lambda value, of: value in of,
     "not": lambda value, other: value != other,
     "present": lambda value, wanted: (value is not MISSING) == wanted,
-    "matches": lambda value, pattern: isinstance(value, str) and re.fullmatch(pattern, value) is not None,
+    "matches": lambda value, pattern: (
+        isinstance(value, str) and re.fullmatch(pattern, value) is not None
+    ),
     "has": lambda value, names: isinstance(value, dict | list) and set(names) <= set(value),
     "length": lambda value, length: isinstance(value, list) and len(value) == length,
     "days_after": lambda value, given: _later(value, given, lambda instant: instant),
@@ -118,7 +131,7 @@ class Evidence(msgspec.Struct, frozen=True):
 
 
 class Service:
-    """A running service, called with ``key`` at most ``rate`` times a second and ``most`` times in all.
+    """A running service, called with ``key`` at most ``rate`` times a second, ``most`` in all.
 
     ``clock`` measures time and ``sleep`` lets it pass, in seconds.
     """
@@ -145,13 +158,18 @@ class Service:
     def send(
         self, method: str, path: str, sent: Any, raw: str | None, headers: Mapping[str, str | None]
     ) -> dict[str, Any]:
-        """Return the answer to a request: the fields of its body, ``http``, ``headers``, ``header_names``, ``error`` and
+        """Return the response to a request as one object.
+
+        It has the fields of the body, ``http``, ``headers``, ``header_names``, ``error`` and
         ``exchange``.
 
-        An answer of 429 or 5xx is asked for again, and so is a lost one: a POST carries an Idempotency-Key for that.
-        Raises :class:`NoAnswer`, or :class:`NothingListens` where nothing listens at the start.
+        An answer of 429 or 5xx is asked for again, and so is a lost one: a POST carries an
+        Idempotency-Key for that. Raises :class:`NoAnswer`, or :class:`NothingListens` where nothing
+        listens at the start.
         """
-        content = raw.encode() if raw is not None else b"" if sent is None else json.dumps(sent).encode()
+        content = (
+            raw.encode() if raw is not None else b"" if sent is None else json.dumps(sent).encode()
+        )
         usual = {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"}
         usual |= {"Idempotency-Key": uuid4().hex} if method == "POST" else {}
         given = {name: value for name, value in {**usual, **headers}.items() if value is not None}
@@ -159,7 +177,9 @@ class Service:
         for attempt in range(ATTEMPTS):
             self._wait()
             try:
-                answer = self._http.request(method, path.lstrip("/"), content=content, headers=given)
+                answer = self._http.request(
+                    method, path.lstrip("/"), content=content, headers=given
+                )
             except httpx.HTTPError as error:
                 why = f"{type(error).__name__}: {error}"
                 if isinstance(error, httpx.ConnectError) and not self._is_there:
@@ -185,11 +205,13 @@ class Service:
             "headers": names,
             "header_names": sorted(names),
             "error": error_of(answer.status_code, body),
-            "exchange": Evidence(f"{method} {path}", sent, answer.status_code, names.get("request-id"), body),
+            "exchange": Evidence(
+                f"{method} {path}", sent, answer.status_code, names.get("request-id"), body
+            ),
         }
 
     def _wait(self) -> None:
-        """Let time pass until the next request is due. Raises :class:`NoAnswer` if there were enough."""
+        """Wait until the next request is due. Raises :class:`NoAnswer` at the limit of requests."""
         if self.sent >= self._most:
             raise NoAnswer(f"{self._most} requests were made, which is the most that were allowed")
         self.sent += 1
@@ -216,7 +238,7 @@ class EventReceiver(HttpReceiver):
         self.url = (url or self.url).rstrip("/")
 
     def last(self, url: str, secret: str) -> dict[str, Any]:
-        """Return the last event that arrived at a URL, pings aside. Raises :class:`NoAnswer` if none arrives in time.
+        """Return the last event at a URL, no ping. Raises :class:`NoAnswer` if none comes in time.
 
         Beside its fields it has ``headers`` and ``signature`` (hex, base64 or other).
         """
@@ -227,12 +249,16 @@ class EventReceiver(HttpReceiver):
             request = self._of(path)[-1]
         headers = {name.lower(): value for name, value in request.headers.items()}
         digest = hmac.digest(secret.encode(), request.body, sha256)
-        forms = {digest.hex(): "hex", digest.hex().upper(): "capitals", b64encode(digest).decode(): "base64"}
+        forms = {
+            digest.hex(): "hex",
+            digest.hex().upper(): "capitals",
+            b64encode(digest).decode(): "base64",
+        }
         form = forms.get(headers.get("service-signature", ""), "other")
         return {**json.loads(request.body), "headers": headers, "signature": form}
 
     def _of(self, path: str) -> list[ReceivedRequest]:
-        """Return the requests that arrived at a path; a tunnel in front of the receiver may have a path of its own."""
+        """Return the requests at a path; a tunnel before the receiver may add a path of its own."""
         return next((found for at, found in self._received.items() if path.endswith(at)), [])
 
     def _answer(self, request: ReceivedRequest) -> ReceiverReply:

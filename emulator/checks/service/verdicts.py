@@ -1,4 +1,4 @@
-"""Verdicts: what was found out about each assumption, with the evidence, and the profile that follows."""
+"""Verdicts: the result for each assumption, its evidence, and the resulting profile."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ LONGEST_LINE = 300
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """What one probe found out about its assumption.
 
-    ``assumptions`` and ``settings`` are values of the service, ``learnt`` others that no setting follows. ``observed``
-    are the values that were looked at. ``why`` says what hindered an answer.
+    ``assumptions`` and ``settings`` are values of the service, ``learnt`` others that no setting
+    follows. ``observed`` are the values that were looked at. ``why`` says what hindered an answer.
     """
 
     probe: str
@@ -37,13 +37,23 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     evidence: list[Evidence] = []
 
     def finding(self, severity: str) -> Finding:
-        """Return the verdict with the values that the emulator can follow, what was observed, and the last request."""
-        found = ", ".join(f"{name}={value}" for name, value in {**self.assumptions, **self.settings}.items())
+        """Return the verdict with the values to follow, the observation, and the last request."""
+        found = ", ".join(
+            f"{name}={value}" for name, value in {**self.assumptions, **self.settings}.items()
+        )
         name = f"{self.number} {self.probe}"
         title = f"{name}: {self.verdict.replace('_', ' ')}{found and f' ({found})'}"
-        seen = [self.why] if self.why else [f"{path} is {value!r}" for path, value in self.observed.items()]
-        last = [f"{each.request} {each.status} {each.request_id or ''}" for each in self.evidence[-1:]]
-        return Finding(name, title, [line[:LONGEST_LINE] for line in (*seen, *last)], severity=severity)
+        seen = (
+            [self.why]
+            if self.why
+            else [f"{path} is {value!r}" for path, value in self.observed.items()]
+        )
+        last = [
+            f"{each.request} {each.status} {each.request_id or ''}" for each in self.evidence[-1:]
+        ]
+        return Finding(
+            name, title, [line[:LONGEST_LINE] for line in (*seen, *last)], severity=severity
+        )
 
     @property
     def followed(self) -> bool:
@@ -52,7 +62,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CalibrationReport(msgspec.Struct, frozen=True, kw_only=True):
-    """Every verdict of one run; ``date`` is its day (UTC), ``requests`` how many requests were made."""
+    """Every verdict of one run; ``date`` is its day (UTC), ``requests`` the number of requests."""
 
     url: str
     date: str
@@ -63,12 +73,12 @@ class CalibrationReport(msgspec.Struct, frozen=True, kw_only=True):
         return [each for each in self.verdicts if each.verdict == kind]
 
     def as_json(self) -> dict[str, Any]:
-        """Return a list of ``{number, assumption, value, evidence, …}`` for each kind of verdict."""
+        """Return, per kind of verdict, a list of ``{number, assumption, value, evidence, …}``."""
         lists: dict[str, Any] = {kind: [_row(each) for each in self.of(kind)] for kind in KINDS}
         return {"url": self.url, "date": self.date, "requests": self.requests, **lists}
 
     def report(self, profile: Profile, drift: Sequence[str] = ()) -> Report:
-        """Return what was found: differences from a profile, what is not as assumed, and what was not answered."""
+        """Return the differences from a profile, the wrong assumptions, and the open questions."""
         findings = [Finding("the profile", line) for line in drift]
         findings += [each.finding("warning") for each in self.of("differs")]
         findings += [each.finding("info") for each in self.of("not_answered")]
@@ -84,7 +94,9 @@ class CalibrationReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _row(verdict: Verdict) -> dict[str, Any]:
-    assumption, value = next(iter({**verdict.assumptions, **verdict.settings}.items()), (None, None))
+    assumption, value = next(
+        iter({**verdict.assumptions, **verdict.settings}.items()), (None, None)
+    )
     shown = {name: getattr(verdict, name) for name in ("observed", "learnt", "why")}
     return {
         "number": verdict.number,
@@ -100,13 +112,18 @@ def _row(verdict: Verdict) -> dict[str, Any]:
 
 
 def profile_of(known: Collected, report: CalibrationReport, known_numbers: int) -> Profile:
-    """Return the profile of the service; ``known_numbers`` is how many assumptions the emulator has.
+    """Return the service's profile; ``known_numbers`` counts the emulator's assumptions.
 
-    An assumption is confirmed if a probe confirmed it and none differs in a way that no setting follows.
+    An assumption is confirmed if a probe confirmed it and none differs in a way that no setting
+    follows.
     """
     confirmed, differing = report.of("confirmed"), report.of("differs")
     values = {
-        name: {key: value for each in (*confirmed, *differing) for key, value in getattr(each, name).items()}
+        name: {
+            key: value
+            for each in (*confirmed, *differing)
+            for key, value in getattr(each, name).items()
+        }
         for name in ("settings", "assumptions", "learnt")
     }
     broken = {each.number for each in differing if not each.followed}

@@ -52,16 +52,17 @@ class MutationPoint(Enum):
 
 
 Wrong = tuple[MutationPoint, Callable[..., Any]]
-"""Where a service is wrong, and the wrong value there; the right one itself where the mutant does not concern it."""
+"""The place and the wrong value there; the right value itself where the mutant has no concern."""
 
 
 class Mutant(NamedTuple):
     """A service that is wrong in one way.
 
-    ``wrong`` completes the sentence "no test fails when …". ``look`` says what a test has to assert to catch it. ``at``
-    is the point at which the service is wrong, and the change there. ``is_optional``: the guide advises clients not to
-    depend on it, so it is tried only where it is asked for. ``tests`` are the digests of the tests that reached the
-    point, or None where all are to run.
+    ``wrong`` completes the sentence "no test fails when …". ``look`` says what a test has to assert
+    to catch it. ``at`` is the point at which the service is wrong, and the change there.
+    ``is_optional``: the guide advises clients not to depend on it, so it is tried only where it is
+    asked for. ``tests`` are the digests of the tests that reached the point, or None where all are
+    to run.
     """
 
     name: str
@@ -131,11 +132,11 @@ def delivered(fields: Callable[[Mapping[str, Any], Any], Mapping[str, Any]]) -> 
     return MutationPoint.DELIVERED, change
 
 
-# -- changes that take code: of payments and what follows from them, of webhooks, of requests and answers
+# -- changes that take code: of payments and their effects, of webhooks, of requests and answers
 
 
 def collected_twice(concerns: Callable[[PaymentIntent], bool]) -> Wrong:
-    """Let the buyer pay twice, where ``concerns`` accepts the intent: the payment has two transactions."""
+    """Let the buyer pay twice if ``concerns`` accepts the intent: two transactions result."""
 
     def change(reaction: Reaction, world: World, event: Event) -> Reaction:
         if reaction is not refunds.issue_receipt:
@@ -143,7 +144,11 @@ def collected_twice(concerns: Callable[[PaymentIntent], bool]) -> Wrong:
         id = event.data.object.payment_intent
         intent = world.get(PaymentIntent, id)
         is_first = sum(each.payment_intent == id for each in world.table(Transaction)) == 1
-        return _issue_and_collect_again if intent is not None and concerns(intent) and is_first else reaction
+        return (
+            _issue_and_collect_again
+            if intent is not None and concerns(intent) and is_first
+            else reaction
+        )
 
     return MutationPoint.REACTED, change
 
@@ -152,7 +157,9 @@ def _issue_and_collect_again(world: World, first: Transaction) -> None:
     refunds.issue_receipt(world, first)
     copied = ("currency", "description", "payment_intent", "customer", "metadata")
     fields = {name: getattr(first, name) for name in copied}
-    transactions.complete(world, transactions.open_deposit(world, first.amount, first.instrument, **fields))
+    transactions.complete(
+        world, transactions.open_deposit(world, first.amount, first.instrument, **fields)
+    )
 
 
 CAPTURED = ("requires_capture", "succeeded")
@@ -160,13 +167,15 @@ CAPTURED = ("requires_capture", "succeeded")
 
 
 def _failed_with_2xx(answer: ServiceAnswer) -> ServiceAnswer:
-    """Create and confirm alone are requests to pay: who reads an intent has other ways to learn that it is paid."""
+    """Change POST responses alone: create and confirm ask to pay, a read has other sources."""
     intent = answer.body
     asked = answer.method == "POST" and intent.get("object") == PaymentIntent.kind
     if not asked or intent.get("status") != "succeeded":
         return answer
     error = {"code": operator.DOWN, "message": "The payment operator is down."}
-    return answer._replace(body={**intent, "status": "canceled", "last_error": error, "amount_received": 0})
+    return answer._replace(
+        body={**intent, "status": "canceled", "last_error": error, "amount_received": 0}
+    )
 
 
 def _boundary(*, of_trial: bool) -> Wrong:
@@ -192,7 +201,9 @@ def _first_charge_declined(reaction: Reaction, world: World, event: Event) -> Re
 
 def _decline_and_deliver(world: World, event: Event) -> None:
     match = {"customer": event.data.object.customer}
-    operator.arrange(world, {"operation": "payment", "result": "failed", "times": 1, "match": match})
+    operator.arrange(
+        world, {"operation": "payment", "result": "failed", "times": 1, "match": match}
+    )
     enqueue_deliveries(world, event)
 
 
@@ -210,7 +221,10 @@ def _of_another_customer(subject: Mapping[str, Any], world: World) -> dict[str, 
 
 def _without_metadata(event: Mapping[str, Any], world: World) -> Mapping[str, Any]:
     subject = event["data"]["object"]
-    return {**event, "data": {"object": {**subject, "metadata": {}} if "metadata" in subject else subject}}
+    return {
+        **event,
+        "data": {"object": {**subject, "metadata": {}} if "metadata" in subject else subject},
+    }
 
 
 def _other_bytes(request: SignedRequest, endpoint: WebhookEndpoint) -> SignedRequest:
@@ -249,8 +263,10 @@ def _other_code(answer: ServiceAnswer) -> ServiceAnswer:
 
 
 def _held(seconds: float, request: ClientRequest, world: World | None) -> float:
-    """Return the seconds (real time) that a response is held back, so that its webhooks arrive first; 0 without an endpoint."""
-    is_heard = world is not None and any(world.table(WebhookEndpoint)) and "/webhooks/" not in request.path
+    """Return the seconds (real time) a response waits for its webhooks; 0 without an endpoint."""
+    is_heard = (
+        world is not None and any(world.table(WebhookEndpoint)) and "/webhooks/" not in request.path
+    )
     return 0.5 if is_heard and request.method == "POST" else seconds
 
 
@@ -263,23 +279,32 @@ WRONG: Mapping[str, Wrong] = {
     "payment-twice": collected_twice(lambda intent: intent.invoice is None),
     "payment-other-reason": shown(
         PaymentIntent,
-        lambda it: {"last_error": {**it["last_error"], "code": "UPSTREAM_ERROR"}} if it["last_error"] else {},
+        lambda it: (
+            {"last_error": {**it["last_error"], "code": "UPSTREAM_ERROR"}}
+            if it["last_error"]
+            else {}
+        ),
     ),
     "transaction-other-currency": shown(
         Transaction, lambda it: {"currency": "XAF" if it["currency"] == "EUR" else "EUR"}
     ),
     "capture-whole": changed(
         PaymentIntent,
-        lambda old, it: {"amount_received": it.amount} if (old.status, it.status) == CAPTURED else {},
+        lambda old, it: (
+            {"amount_received": it.amount} if (old.status, it.status) == CAPTURED else {}
+        ),
     ),
     "transaction-without-fee": created(
         Transaction,
-        lambda it: {"fee": 0, "net_amount": it.amount - it.commission} if it.type == "deposit" else {},
+        lambda it: (
+            {"fee": 0, "net_amount": it.amount - it.commission} if it.type == "deposit" else {}
+        ),
     ),
     "refund-short": created(Refund, lambda refund: {"amount": refund.amount - 1}),
     "invoice-paid-twice": collected_twice(lambda intent: intent.invoice is not None),
     "invoice-due-early": shown(
-        Invoice, lambda it: {"due_date": calendar.day_plus(it["due_date"], -1)} if it["due_date"] else {}
+        Invoice,
+        lambda it: {"due_date": calendar.day_plus(it["due_date"], -1)} if it["due_date"] else {},
     ),
     "first-charge-fails": (MutationPoint.REACTED, _first_charge_declined),
     "renewal-never": _boundary(of_trial=False),
@@ -288,12 +313,20 @@ WRONG: Mapping[str, Wrong] = {
     "cancellation-forgotten": changed(
         Subscription, lambda old, new: {"cancel_at_period_end": old.cancel_at_period_end}
     ),
-    "subscription-too-dear": created(Subscription, lambda subscription: {"unit_amount": subscription.unit_amount + 1}),
-    "period-ends-late": shown(
-        Subscription, lambda it: {"current_period_end": calendar.plus(it["current_period_end"], days=1)}
+    "subscription-too-dear": created(
+        Subscription, lambda subscription: {"unit_amount": subscription.unit_amount + 1}
     ),
-    "metadata-lost": (MutationPoint.SHOWN, lambda it: {**it, "metadata": {}} if it.get("metadata") else it),
-    "customer-change-lost": changed(Customer, lambda old, new: {name: getattr(old, name) for name in IDENTITY}),
+    "period-ends-late": shown(
+        Subscription,
+        lambda it: {"current_period_end": calendar.plus(it["current_period_end"], days=1)},
+    ),
+    "metadata-lost": (
+        MutationPoint.SHOWN,
+        lambda it: {**it, "metadata": {}} if it.get("metadata") else it,
+    ),
+    "customer-change-lost": changed(
+        Customer, lambda old, new: {name: getattr(old, name) for name in IDENTITY}
+    ),
     "event-before-response": (MutationPoint.HELD, _held),
     "webhook-about-another-customer": delivered(_of_another_customer),
     "webhook-without-metadata": (MutationPoint.DELIVERED, _without_metadata),
@@ -318,7 +351,10 @@ def _wrong(name: str, row: Mapping[str, Any]) -> Wrong:
     if event := row.get("never_sent"):
         return MutationPoint.EMITTED, lambda emitted, record: None if emitted == event else emitted
     if email := row.get("never_emailed"):
-        return MutationPoint.REACTED, lambda send, world, event: None if send is getattr(emails, email) else send
+        return (
+            MutationPoint.REACTED,
+            lambda send, world, event: None if send is getattr(emails, email) else send,
+        )
     if due := row.get("never_run"):
         return MutationPoint.RUN, lambda job, world: None if job.name == due else job
     if seen := row.get("shown"):
@@ -327,7 +363,9 @@ def _wrong(name: str, row: Mapping[str, Any]) -> Wrong:
             has = [right[name] == value for name, value in seen.get("where", {}).items()]
             lacks = [right[name] != value for name, value in seen.get("unless", {}).items()]
             higher = {name: right[name] + more for name, more in seen.get("plus", {}).items()}
-            return filled(seen.get("as", {}), right.__getitem__) | higher if all(has + lacks) else {}
+            return (
+                filled(seen.get("as", {}), right.__getitem__) | higher if all(has + lacks) else {}
+            )
 
         return shown(KINDS[seen["kind"]], fields)
     return WRONG[name]

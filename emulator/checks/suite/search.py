@@ -18,14 +18,15 @@ from emulator.checks.suite.mutants import Mutant, MutationPoint
 
 
 SAYS_NOTHING = 5
-"""How many mutants at least must survive, and none be caught, to say that a suite asserts nothing."""
+"""The least number of survivors, with no mutant caught, to say that a suite asserts nothing."""
 
 
 class SuiteReport(NamedTuple):
     """``failure`` is that of the command with the right service; then nothing else was tried.
 
-    ``untouched`` are the mutants that do not concern the command, ``left_out`` those that a client must not depend on;
-    ``remaining`` counts those that were not tried. ``repeat`` tries one again; ``{case}`` stands for its name.
+    ``untouched`` are the mutants that do not concern the command, ``left_out`` those that a client
+    must not depend on; ``remaining`` counts those that were not tried. ``repeat`` tries one again;
+    ``{case}`` stands for its name.
     """
 
     caught: Sequence[Mutant]
@@ -53,12 +54,18 @@ class SuiteReport(NamedTuple):
     @property
     def headline(self) -> str:
         if self.failure:
-            return f"The command fails with the right service, so nothing else was tried: {self.failure}"
+            return (
+                "The command fails with the right service, so nothing else was tried:"
+                f" {self.failure}"
+            )
         if not self.tried:
             uses = "let it use PAYMENTS_EMULATOR_URL and PAYMENTS_EMULATOR_KEY"
             none = f"No mutant concerns what the command does; if it sends requests, {uses}."
             return "No mutant was tried." if self.remaining else none
-        caught = f"{len(self.caught)} of {counted(self.tried, 'mutant')} caught, {len(self.survived)} survived"
+        caught = (
+            f"{len(self.caught)} of {counted(self.tried, 'mutant')} caught, {len(self.survived)}"
+            " survived"
+        )
         return f"{int(self.score)} %: {caught}; {len(self.untouched)} not applicable."
 
     def report(self) -> Report:
@@ -66,9 +73,13 @@ class SuiteReport(NamedTuple):
         findings = []
         for row in self.survived:
             again = self.repeat.replace("{case}", row.name)
-            findings.append(Finding(row.name, f"no test fails when {row.wrong}", (), row.look, again, "warning"))
+            findings.append(
+                Finding(row.name, f"no test fails when {row.wrong}", (), row.look, again, "warning")
+            )
         if not self.caught and len(self.survived) >= SAYS_NOTHING:
-            nothing = "The command passes whatever the service does wrong: it asserts nothing about it."
+            nothing = (
+                "The command passes whatever the service does wrong: it asserts nothing about it."
+            )
             findings = [Finding("suite", nothing)]
         caught, untouched, left_out = (
             [row.name for row in rows] for rows in (self.caught, self.untouched, self.left_out)
@@ -76,12 +87,18 @@ class SuiteReport(NamedTuple):
         notes = []
         if left_out:
             notes.append(
-                f"Left out, because a client must not depend on it (--only '*' tries it): {', '.join(left_out)}."
+                "Left out, because a client must not depend on it (--only '*' tries it):"
+                f" {', '.join(left_out)}."
             )
         if self.remaining:
             ended = "Interrupted" if self.interrupted else "The budget ended"
             notes.append(f"{ended} before {self.remaining} of them.")
-        facts = {"score": round(self.score, 1), "caught": caught, "untouched": untouched, "left_out": left_out}
+        facts = {
+            "score": round(self.score, 1),
+            "caught": caught,
+            "untouched": untouched,
+            "left_out": left_out,
+        }
         return Report(
             "test suite",
             self.headline,
@@ -97,7 +114,7 @@ class SuiteReport(NamedTuple):
 
 
 class MutantRun(NamedTuple):
-    """How the command ended. ``failure`` is why it failed, in one line; ``reached`` are the mutants that concerned it.
+    """The command's end. ``failure``: its cause in one line; ``reached``: the mutants concerned.
 
     Each has the Apps in which it did; None is one of them where it is not known.
     """
@@ -114,14 +131,18 @@ def try_mutants(
     only: Sequence[str] = (),
     skip: Sequence[str] = (),
 ) -> SuiteReport:
-    """Run the command with the right service, then with each mutant that concerns it; several threads call ``play``.
+    """Run the command with the right service, then with its mutants; several threads call ``play``.
 
-    ``only`` and ``skip`` are patterns of names; optional ones are tried where ``only`` names them. A mutant runs
-    only the tests that reached its point with the right service, if each has an App of its own.
-    Ctrl-C ends the search; the report has what was found before.
+    ``only`` and ``skip`` are patterns of names; optional ones are tried where ``only`` names them.
+    A mutant runs only the tests that reached its point with the right service, if each has an App
+    of its own. Ctrl-C ends the search; the report has what was found before.
     """
     runs = Runs[Mutant, MutantRun](play, limits)
-    named = [row for row in mutants.values() if not named_by(row, skip) and (not only or named_by(row, only))]
+    named = [
+        row
+        for row in mutants.values()
+        if not named_by(row, skip) and (not only or named_by(row, only))
+    ]
     wanted = [row for row in named if only or not row.is_optional]
     try:
         right = play(None)
@@ -129,14 +150,22 @@ def try_mutants(
         return SuiteReport((), (), (), remaining=len(wanted), interrupted=True)
     if right.failure is not None:
         return SuiteReport((), (), (), failure=right.failure)
-    concerning = _narrowed([row for row in wanted if row.name in right.reached], right.reached, play)
+    concerning = _narrowed(
+        [row for row in wanted if row.name in right.reached], right.reached, play
+    )
     runs.play_all(concerning)
     played = runs.endings
     # A part of the tests may do other things than all of them do.
-    lost = [row for row in concerning if row.tests and row.name in played and row.name not in played[row.name].reached]
+    lost = [
+        row
+        for row in concerning
+        if row.tests and row.name in played and row.name not in played[row.name].reached
+    ]
     runs.play_all([] if runs.interrupted else [row._replace(tests=None) for row in lost])
     # A mutant that was not reached this time says nothing about the command.
-    tried = [row for row in concerning if row.name in played and row.name in played[row.name].reached]
+    tried = [
+        row for row in concerning if row.name in played and row.name in played[row.name].reached
+    ]
     return SuiteReport(
         left_out=[row for row in named if row not in wanted and row.name in right.reached],
         caught=[row for row in tried if played[row.name].failure is not None],
@@ -148,12 +177,16 @@ def try_mutants(
 
 
 def _narrowed(
-    rows: list[Mutant], apps: Mapping[str, Collection[str | None]], play: Callable[[Mutant | None], MutantRun]
+    rows: list[Mutant],
+    apps: Mapping[str, Collection[str | None]],
+    play: Callable[[Mutant | None], MutantRun],
 ) -> list[Mutant]:
-    """Return the mutants with the tests that each needs; as they are where tests do not pass without the others."""
+    """Return the mutants with the tests they need; unchanged if the tests do not pass alone."""
     narrowed = [row._replace(tests=_own_tests(apps.get(row.name, ()))) for row in rows]
     fewest = min((row.tests for row in narrowed if row.tests), key=len, default=None)
-    right = Mutant("right", "nothing is wrong", "", (MutationPoint.SHOWN, lambda right: right), tests=fewest)
+    right = Mutant(
+        "right", "nothing is wrong", "", (MutationPoint.SHOWN, lambda right: right), tests=fewest
+    )
     # The second run shows that the first one leaves nothing behind.
     if fewest is None or any(play(right).failure is not None for _ in range(2)):
         return rows
@@ -161,7 +194,7 @@ def _narrowed(
 
 
 def _own_tests(apps: Collection[str | None]) -> frozenset[str] | None:
-    """Return the tests that gave these Apps to their worlds, if each App begins with the digest of a test."""
+    """Return the tests behind these Apps, if each App begins with a test's digest."""
     known = [re.fullmatch(r"([0-9a-f]{12})-.+", app or "") for app in apps]
     return frozenset(each[1] for each in known if each) if known and all(known) else None
 

@@ -1,4 +1,4 @@
-"""A service that is wrong in one way, or in none: the parts of a sandbox in which a mutant strikes, and what was done there."""
+"""A service wrong in one way or none: a sandbox's parts where a mutant strikes, and the record."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ R = TypeVar("R", bound=Record)
 
 
 class WrongService:
-    """The mutants at their mutation points. Only ``active`` ones change anything; the service is right without them.
+    """The mutants at their mutation points. Only ``active`` ones strike; without them all is right.
 
-    ``reached`` has the names of all mutants that would have changed something, each with the Apps in which it would: so
-    a run of the right service finds out which ones concern a command.
+    ``reached`` has the names of all mutants that would have changed something, each with the Apps
+    in which it would: so a run of the right service finds out which ones concern a command.
     """
 
     def __init__(self, mutants: Iterable[Mutant], *active: Mutant) -> None:
@@ -72,7 +72,7 @@ class WrongService:
         )
 
     def shown(self, value: Any, app: str | None) -> Any:
-        """Return a JSON value in which each object has passed its mutation point, the inner ones first."""
+        """Return a JSON value whose objects have passed their mutation points, inner ones first."""
         if isinstance(value, list):
             return [self.shown(each, app) for each in value]
         if not isinstance(value, dict):
@@ -81,19 +81,24 @@ class WrongService:
         return self.passed(MutationPoint.SHOWN, inner, app=app) if "object" in inner else inner
 
     def answers(self, app: ASGIApp) -> ASGIApp:
-        """Return the service's API or the control API: the objects in its answers pass their mutation point.
+        """Return the service's or the control API: objects in responses pass their mutation point.
 
-        Requests to the service and its answers pass theirs as well. The control API stays right: tests need it.
+        Requests to the service and its answers pass theirs as well. The control API stays right:
+        tests need it.
         """
 
         async def handle(scope: Scope, receive: Receive, send: Send) -> None:
             context = context_of(scope)
             name, is_service = _app(context), context.path.startswith(SERVICE)
-            request = ClientRequest(context.method, context.path, context.query_string, context.headers)
+            request = ClientRequest(
+                context.method, context.path, context.query_string, context.headers
+            )
             if is_service:
                 request = self.passed(MutationPoint.REQUESTED, request, app=name)
                 context.query_string, context.headers = request.query, dict(request.headers)
-                context.raw_headers = [each for each in context.raw_headers if each[0] in request.headers]
+                context.raw_headers = [
+                    each for each in context.raw_headers if each[0] in request.headers
+                ]
             start: Message = {}
             parts: list[bytes] = []
 
@@ -109,9 +114,13 @@ class WrongService:
                         if message.get("more_body"):  # a snapshot
                             return
                         body = b"".join(parts)
-                        start, body = self._answer(context, name, start, body) if body else (start, body)
+                        start, body = (
+                            self._answer(context, name, start, body) if body else (start, body)
+                        )
                     world = context.runtime.world if context.runtime else None
-                    if is_service and (held := self.passed(MutationPoint.HELD, 0.0, request, world, app=name)):
+                    if is_service and (
+                        held := self.passed(MutationPoint.HELD, 0.0, request, world, app=name)
+                    ):
                         await asyncio.sleep(held)
                     await send(start)
                     message, start = {**message, "body": body}, {}
@@ -121,7 +130,9 @@ class WrongService:
 
         return handle
 
-    def _answer(self, context: RequestContext, app: str | None, start: Message, body: bytes) -> tuple[Message, bytes]:
+    def _answer(
+        self, context: RequestContext, app: str | None, start: Message, body: bytes
+    ) -> tuple[Message, bytes]:
         right = ServiceAnswer(context.method, start["status"], json.loads(body))
         wrong = right._replace(body=self.shown(right.body, app))
         if context.path.startswith(SERVICE):
@@ -151,7 +162,11 @@ class WrongWorld(World):
         right = msgspec.structs.replace(record, **changes)
         wrong = self._passed(MutationPoint.STORED, right, record)
         names = record.__struct_fields__ if wrong is not right else ()
-        others = {name: getattr(wrong, name) for name in names if getattr(wrong, name) != getattr(right, name)}
+        others = {
+            name: getattr(wrong, name)
+            for name in names
+            if getattr(wrong, name) != getattr(right, name)
+        }
         return super().change(record, {**changes, **others})
 
     def emit(self, type: str, record: Record, metadata: Mapping[str, Any] | None = None) -> Event:
@@ -160,12 +175,16 @@ class WrongWorld(World):
         event = self.record_event(type, data) if emitted else self.event(type, data)
         for name, about in ((emitted and "*", event), (type, record)):
             for reaction in self.registry.reactions.get(name, ()):
-                if (passed := self._passed(MutationPoint.REACTED, reaction, self, event)) is not None:
+                if (
+                    passed := self._passed(MutationPoint.REACTED, reaction, self, event)
+                ) is not None:
                     passed(self, about)
         return event
 
     def schedule(self, due: str, name: str, about: Record | None = None, /, **data: str) -> Job:
-        return super().schedule(self._passed(MutationPoint.SCHEDULED, due, name, about), name, about, **data)
+        return super().schedule(
+            self._passed(MutationPoint.SCHEDULED, due, name, about), name, about, **data
+        )
 
     def run(self, job: Job) -> UnitOfWork:
         if self._passed(MutationPoint.RUN, job, self):
@@ -177,7 +196,7 @@ class WrongWorld(World):
 
 
 class WrongSender(WebhookSender):
-    """A webhook sender whose events pass their mutation points before they are signed, and the requests after that."""
+    """A webhook sender: events pass mutation points before the signature, requests after it."""
 
     def __init__(self, service: WrongService, answer_time: float) -> None:
         super().__init__(answer_time)
@@ -192,7 +211,9 @@ class WrongSender(WebhookSender):
         delivered = self._service.passed(MutationPoint.DELIVERED, event, world, app=world.name)
         wrong = self._service.shown(delivered, world.name)
         if wrong != event:
-            again = signed(endpoint, encode(wrong), delivery=post.delivery, event=event["id"], epoch=epoch)
+            again = signed(
+                endpoint, encode(wrong), delivery=post.delivery, event=event["id"], epoch=epoch
+            )
             request = msgspec.structs.replace(again, headers={**request.headers, **again.headers})
         return self._service.passed(MutationPoint.SIGNED, request, endpoint, app=world.name)
 

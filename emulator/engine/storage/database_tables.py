@@ -32,12 +32,20 @@ FORMAT = 3
 CREATE = (
     "CREATE TABLE emulator_format (format INTEGER NOT NULL)",
     # Clock, counters and seed, in JSON, and which records are the world's.
-    "CREATE TABLE emulator_worlds (key VARCHAR(80) PRIMARY KEY, edition BIGINT NOT NULL, head TEXT NOT NULL)",
+    (
+        "CREATE TABLE emulator_worlds (key VARCHAR(80) PRIMARY KEY, edition BIGINT NOT NULL, head"
+        " TEXT NOT NULL)"
+    ),
     # Records are text because a JSON column may change the order of the keys of metadata.
-    "CREATE TABLE emulator_records (edition BIGINT NOT NULL, kind VARCHAR(40) NOT NULL, number BIGINT NOT NULL,"
-    " data TEXT NOT NULL, PRIMARY KEY (edition, kind, number))",
-    "CREATE TABLE emulator_snapshots (number INTEGER PRIMARY KEY, world VARCHAR(80) NOT NULL, name VARCHAR(64) NOT NULL,"
-    " edition BIGINT NOT NULL, head TEXT NOT NULL, UNIQUE (world, name))",
+    (
+        "CREATE TABLE emulator_records (edition BIGINT NOT NULL, kind VARCHAR(40) NOT NULL, number"
+        " BIGINT NOT NULL, data TEXT NOT NULL, PRIMARY KEY (edition, kind, number))"
+    ),
+    (
+        "CREATE TABLE emulator_snapshots (number INTEGER PRIMARY KEY, world VARCHAR(80) NOT NULL,"
+        " name VARCHAR(64) NOT NULL, edition BIGINT NOT NULL, head TEXT NOT NULL, UNIQUE (world,"
+        " name))"
+    ),
 )
 
 PUT_WORLD = """INSERT INTO emulator_worlds (key, edition, head) VALUES (?, ?, ?)
@@ -57,18 +65,19 @@ ADD_SNAPSHOT = """INSERT INTO emulator_snapshots (number, world, name, edition, 
 
 # From one edition to the next one in the index, for there are many records.
 DEAD = """WITH RECURSIVE found(edition) AS (SELECT min(edition) FROM emulator_records UNION ALL
- SELECT (SELECT min(edition) FROM emulator_records WHERE edition > found.edition) FROM found WHERE edition IS NOT NULL)
- SELECT edition FROM found WHERE edition IS NOT NULL
- AND edition NOT IN (SELECT edition FROM emulator_worlds UNION SELECT edition FROM emulator_snapshots)"""
+ SELECT (SELECT min(edition) FROM emulator_records WHERE edition > found.edition)
+ FROM found WHERE edition IS NOT NULL)
+ SELECT edition FROM found WHERE edition IS NOT NULL AND edition NOT IN
+ (SELECT edition FROM emulator_worlds UNION SELECT edition FROM emulator_snapshots)"""
 
 REMOVE_SOME = """DELETE FROM emulator_records WHERE {0} IN
  (SELECT {0} FROM emulator_records WHERE edition IN ({1}) LIMIT ?) RETURNING 1"""
 
-PART = """SELECT kind, number, data FROM emulator_records WHERE edition = ? AND (kind, number) > (?, ?)
- ORDER BY kind, number LIMIT ?"""
+PART = """SELECT kind, number, data FROM emulator_records
+ WHERE edition = ? AND (kind, number) > (?, ?) ORDER BY kind, number LIMIT ?"""
 
 DAMAGE = (ValueError, RecursionError, KeyError)
-"""What reading damaged rows raises, beside the errors of the database: also for text that is no UTF-8."""
+"""The errors of reading damaged rows, beside the database's: also for text that is no UTF-8."""
 
 T = TypeVar("T")
 
@@ -104,7 +113,7 @@ class DatabaseStore(Store):
         """Return what is read, at once. Raises :class:`CorruptStore`."""
 
     async def ask(self, statement: str, values: Sequence[Any]) -> list[Any]:
-        """Return the rows found; the event loop waits for no other process. Raises :class:`Away`, too."""
+        """Return the rows found, without blocking the event loop. Raises :class:`Away`, too."""
         return self.query(lambda connection: list(connection.execute(statement, values)))
 
     def stored(self) -> list[Key]:
@@ -146,7 +155,9 @@ class DatabaseWriter(Writer):
     def put(self, key: Key, name: str, edition: Edition | None, head: WorldHeader | None) -> None:
         statements = [Statement(f"{REMOVE_SNAPSHOTS} AND name = ?", [(str(key), name)])]
         if edition is not None:
-            text, place = (PUT_WORLD, (str(key),)) if name == WORLD else (ADD_SNAPSHOT, (str(key), name))
+            text, place = (
+                (PUT_WORLD, (str(key),)) if name == WORLD else (ADD_SNAPSHOT, (str(key), name))
+            )
             statements.append(_put_records(edition.number, edition.rows))
             statements.append(Statement(text, [(*place, edition.number, _json(head))]))
         self.execute(statements)
@@ -163,7 +174,9 @@ def put_head(key: Key, edition: int, head: WorldHeader) -> Statement:
 
 
 def _put_records(edition: int, rows: Iterable[RowChange]) -> Statement:
-    return Statement(PUT_RECORD, [(edition, kind, number, _json(record)) for kind, number, record in rows])
+    return Statement(
+        PUT_RECORD, [(edition, kind, number, _json(record)) for kind, number, record in rows]
+    )
 
 
 def _json(value: Any) -> str:
@@ -175,7 +188,7 @@ EDITIONS = 100
 
 
 def remove_some(connection: Readable, dead: list[int], row: str, most: int = EDITIONS) -> None:
-    """Remove some records of the first of these editions, and from the list those that have none left.
+    """Remove some records of the first editions; drop the editions without any from the list.
 
     ``row`` is that by which the database finds a row that it has found before. No more than
     ``most`` editions are looked at: others may have come to the list that count until a change is
@@ -198,11 +211,14 @@ def check_format(connection: Readable) -> None:
 
 
 def keys(connection: Readable) -> list[Key]:
-    return [serialization.key(key) for (key,) in connection.execute("SELECT key FROM emulator_worlds ORDER BY key")]
+    return [
+        serialization.key(key)
+        for (key,) in connection.execute("SELECT key FROM emulator_worlds ORDER BY key")
+    ]
 
 
 def dead(connection: Readable) -> list[int]:
-    """Return the editions of which a process that ended stored some records, or did not remove all."""
+    """Return ended processes' editions that are partly stored or not wholly removed."""
     return [edition for (edition,) in connection.execute(DEAD)]
 
 
@@ -231,13 +247,13 @@ async def load(key: Key, ask: Ask, pause: Pause) -> Loaded:
 
 
 def _once(rows: deque[T]) -> Iterator[T]:
-    """Yield rows that are gone through once, and let go of each: to free all of them at once takes long."""
+    """Yield rows once, and free them one by one: freeing all of them at once takes long."""
     while rows:
         yield rows.popleft()
 
 
 def load_at_once(connection: Readable, key: Key) -> Loaded:
-    """Do the same without a pause: nothing that it awaits waits, so that its first step is its last."""
+    """Do the same without a pause: nothing awaited waits, so the first step is the last."""
 
     async def ask(statement: str, values: Sequence[Any]) -> list[Any]:
         return list(connection.execute(statement, values))
@@ -257,5 +273,9 @@ def content(connection: Readable) -> Content:
     found = {key: load_at_once(connection, key) for key in keys(connection)}
     return Content(
         {key: each.world for key, each in found.items() if each.world},
-        {(key, name): saved for key, each in found.items() for name, saved in each.snapshots.items()},
+        {
+            (key, name): saved
+            for key, each in found.items()
+            for name, saved in each.snapshots.items()
+        },
     )

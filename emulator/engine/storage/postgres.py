@@ -1,9 +1,9 @@
-"""A store in a schema of a PostgreSQL database, which one server at a time holds; a second one waits until it may.
+"""A store in a PostgreSQL schema, which one server holds at a time; a second one waits.
 
-Nothing on the event loop waits for the database. Changes are put in a queue, and the thread of the session stores all
-that wait in one transaction; whoever answers a request waits until its changes are stored. A database that fails, or
-does not answer in time, costs the session: all worlds are closed, and once the schema is held again they are read as
-they are stored.
+Nothing on the event loop waits for the database. Changes are put in a queue, and the thread of the
+session stores all that wait in one transaction; whoever answers a request waits until its changes
+are stored. A database that fails, or does not answer in time, costs the session: all worlds are
+closed, and once the schema is held again they are read as they are stored.
 """
 
 from __future__ import annotations
@@ -72,11 +72,16 @@ class PostgresStore(DatabaseStore):
         except Exception as error:
             raise CorruptStore(f"{self.name}: {describe(error)}") from None
         if not is_free:
-            logger.warning("%s: another server holds this schema; this one takes over when it is free", self.name)
+            logger.warning(
+                "%s: another server holds this schema; this one takes over when it is free",
+                self.name,
+            )
 
     # -- the life of a session
 
-    async def follow(self, opened: Callable[[list[Key]], Awaitable[None]], lost: Callable[[], Awaitable[None]]) -> None:
+    async def follow(
+        self, opened: Callable[[list[Key]], Awaitable[None]], lost: Callable[[], Awaitable[None]]
+    ) -> None:
         while True:
             next_at, session = now() + RETRY, self._session
             opening: asyncio.Future[None] | None = None
@@ -106,7 +111,9 @@ class PostgresStore(DatabaseStore):
         session = self._session
         if not session.is_fresh:
             raise Away(self.name)
-        outcome = session.put(Task(read=lambda connection: list(connection.execute(statement, values))))
+        outcome = session.put(
+            Task(read=lambda connection: list(connection.execute(statement, values)))
+        )
         await _done(outcome)
         if session.ended.done():
             raise Away(self.name)
@@ -127,7 +134,8 @@ class PostgresStore(DatabaseStore):
             raise CorruptStore(f"{self.name}: {describe(error)}") from None
 
     @property
-    def dead(self) -> list[int]:  # type: ignore[override]  # those that this process knows of by its present session
+    # those that this process knows of by its present session
+    def dead(self) -> list[int]:  # type: ignore[override]
         return self._session.dead
 
     def tidy(self) -> None:
@@ -149,7 +157,8 @@ class PostgresStore(DatabaseStore):
 
 async def _done(future: Future[Any]) -> None:
     waiting = asyncio.wrap_future(future)
-    # Whoever waits may be canceled before; then asyncio would report an error that nobody looked at.
+    # Whoever waits may be canceled before; then asyncio would report an error that nobody looked
+    # at.
     waiting.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
     await asyncio.wait([waiting])
 
@@ -184,7 +193,7 @@ class _SessionWriter(DatabaseWriter):
 
 
 class _SessionPersistence(WorldPersistence):
-    """The persistence of one world in one session; a world that is opened again has that of the later session."""
+    """One world's persistence in one session; a reopened world has the later session's."""
 
     _writer: _SessionWriter
 

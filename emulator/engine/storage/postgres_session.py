@@ -1,8 +1,9 @@
-"""A session with PostgreSQL, in a thread of its own: it holds a schema by a lock, and stores what it is given.
+"""A PostgreSQL session in its own thread: it holds a schema by a lock, and stores changes.
 
-The lock is an advisory one, on the very session that writes. The session ends with the process, with the connection,
-and by ``idle_session_timeout`` where nothing has come for some seconds: a frozen server loses its schema by the
-database alone, once woken it can write nothing more, and it knows how old its last answer is.
+The lock is an advisory one, on the very session that writes. The session ends with the process,
+with the connection, and by ``idle_session_timeout`` where nothing has come for some seconds: a
+frozen server loses its schema by the database alone, once woken it can write nothing more, and it
+knows how old its last answer is.
 """
 
 from __future__ import annotations
@@ -47,10 +48,10 @@ ENDED = "the session was ended"
 SILENT = f"the database has not answered for {PATIENCE:.0f} seconds"
 
 LEASE = 5
-"""Seconds without a word from this process after which the database ends its session, and with it the lock."""
+"""Seconds of this process's silence after which the database ends its session and its lock."""
 
 FRESH = 4.0
-"""Seconds after a word that was answered for which this process relies on the lock: fewer than ``LEASE``."""
+"""Seconds after a response for which this process relies on the lock: fewer than ``LEASE``."""
 
 BEAT = 1.0
 """Seconds between two words to the database while there is nothing to store."""
@@ -59,13 +60,13 @@ RETRY = 1.0
 """Seconds between the beginnings of two sessions, at least, and of two tidyings if one failed."""
 
 LOOK = 0.1
-"""Seconds between two attempts to take the lock, and between two looks at the state of the session."""
+"""Seconds between two attempts at the lock, and between two looks at the session's state."""
 
 MOST_AT_ONCE = 500
-"""Changes in one transaction: so many that a long advance is quick, so few that others wait for a moment only."""
+"""Changes in one transaction: enough for quick long advances, few enough for short waits."""
 
 ROWS_AT_ONCE = 5_000
-"""Rows of one statement, so that a world of any size is stored within the time that the session gives a statement."""
+"""Rows of one statement: a world of any size is stored within the session's statement time."""
 
 LOCK = 0x7061_7965
 """The first half of the number of the lock; the second is made of the schema's name."""
@@ -76,14 +77,18 @@ SESSION = {
     "tcp_user_timeout": LEASE * 1000,
     "lock_timeout": int(PATIENCE * 1000),
     "statement_timeout": int(PATIENCE * 1000),
-    # A statement may be planned while the tables are empty, and the plan is used for as long as the session lasts.
+    # A statement may be planned while the tables are empty, and the session keeps the plan.
     "enable_seqscan": "off",
 }
 
 
 def now() -> float:
-    """Return a time that goes on while the machine is suspended, where the system has such a clock."""
-    return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
+    """Return a time that goes on during suspension, where the system has such a clock."""
+    return (
+        time.clock_gettime(time.CLOCK_BOOTTIME)
+        if hasattr(time, "CLOCK_BOOTTIME")
+        else time.monotonic()
+    )
 
 
 # -- the address
@@ -112,7 +117,7 @@ FORM = "postgresql://user@127.0.0.1:5432/database?schema=worlds_1"
 
 
 def address(url: str) -> DatabaseAddress:
-    """Return the parts of a URL. Raises :class:`CorruptStore`, with a message that does not repeat the password."""
+    """Return the parts of a URL. Raises :class:`CorruptStore`, without the password."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -127,27 +132,36 @@ def address(url: str) -> DatabaseAddress:
 
 
 SEPARATOR = "\x01"
-"""What stands between the values of a column: JSON escapes it, and neither keys nor kinds have it."""
+"""The separator of values in a column: JSON escapes it, and keys and kinds lack it."""
 
 AT_ONCE = {
-    PUT_WORLD: r"""INSERT INTO emulator_worlds (key, edition, head) SELECT * FROM unnest(
-        string_to_array(%s, E'\x01'), string_to_array(%s, E'\x01')::bigint[], string_to_array(%s, E'\x01'))
-        ON CONFLICT (key) DO UPDATE SET edition = excluded.edition, head = excluded.head""",
-    PUT_RECORD: r"""INSERT INTO emulator_records (edition, kind, number, data) SELECT * FROM unnest(
+    PUT_WORLD: (
+        r"""INSERT INTO emulator_worlds (key, edition, head) SELECT * FROM unnest(
+        string_to_array(%s, E'\x01'), string_to_array(%s, E'\x01')::bigint[],
+        string_to_array(%s, E'\x01'))
+        ON CONFLICT (key) DO UPDATE SET edition = excluded.edition, head = excluded.head"""
+    ),
+    PUT_RECORD: (
+        r"""INSERT INTO emulator_records (edition, kind, number, data) SELECT * FROM unnest(
         string_to_array(%s, E'\x01')::bigint[], string_to_array(%s, E'\x01'),
         string_to_array(%s, E'\x01')::bigint[], string_to_array(%s, E'\x01'))
-        ON CONFLICT (edition, kind, number) DO UPDATE SET data = excluded.data""",
-    REMOVE_RECORD: r"""DELETE FROM emulator_records AS stored USING unnest(
-        string_to_array(%s, E'\x01')::bigint[], string_to_array(%s, E'\x01'), string_to_array(%s, E'\x01')::bigint[])
+        ON CONFLICT (edition, kind, number) DO UPDATE SET data = excluded.data"""
+    ),
+    REMOVE_RECORD: (
+        r"""DELETE FROM emulator_records AS stored USING unnest(
+        string_to_array(%s, E'\x01')::bigint[], string_to_array(%s, E'\x01'),
+        string_to_array(%s, E'\x01')::bigint[])
         AS gone(edition, kind, number)
-        WHERE (stored.edition, stored.kind, stored.number) = (gone.edition, gone.kind, gone.number)""",
+        WHERE (stored.edition, stored.kind, stored.number)
+        = (gone.edition, gone.kind, gone.number)"""
+    ),
 }
 """The statements that have many rows, for all rows at once: the values of each column in one text.
 
 psycopg encodes a list value by value, in Python, which takes ten times as long as all the rest.
 
-A pipeline would be as quick. But between two of its statements no time limit of the database applies, so that a server
-which is frozen just then would keep the lock.
+A pipeline would be as quick. But between two of its statements no time limit of the database
+applies, so that a server which is frozen just then would keep the lock.
 """
 
 PUT = f"WITH records AS ({AT_ONCE[PUT_RECORD]}) {AT_ONCE[PUT_WORLD]}"
@@ -155,7 +169,7 @@ PUT = f"WITH records AS ({AT_ONCE[PUT_RECORD]}) {AT_ONCE[PUT_WORLD]}"
 
 
 class DatabaseSession:
-    """A connection that takes the statements of :mod:`database_tables`, and notes when it asked and had an answer."""
+    """A connection for :mod:`database_tables`, which notes the times of requests and responses."""
 
     def __init__(self, raw: psycopg.Connection[Any]) -> None:
         self.raw = raw
@@ -192,7 +206,10 @@ class DatabaseSession:
     def cut(self) -> None:
         """End what another thread waits for, which may close the connection at the same time."""
         # A copy of the descriptor: the other one may be another file's by now.
-        with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(self.raw.fileno())) as copy:
+        with (
+            suppress(OSError, psycopg.Error),
+            socket.socket(fileno=os.dup(self.raw.fileno())) as copy,
+        ):
             copy.shutdown(socket.SHUT_RDWR)
 
 
@@ -212,7 +229,7 @@ def read(url: str) -> Content:
 
 
 def describe(error: BaseException | None) -> str:
-    """Return the message of an error, on one line and without the data of a row that it may go on with."""
+    """Return an error's message on one line, without the row's data."""
     if isinstance(error, DAMAGE):
         return serialization.reason(error)
     diagnosis = getattr(error, "diag", None)
@@ -239,10 +256,11 @@ class Task(NamedTuple):
 
 
 class Session(threading.Thread):
-    """Connects at once, waits for the lock, and then does what it is told, until it fails or is told to end.
+    """Connects at once, waits for the lock, then does its tasks until it fails or is ended.
 
-    ``tried`` is given whether the lock was free at first, ``held`` the keys of the stored worlds once it is. What ends
-    the session is raised by both, by ``ended``, and by all that was to be done.
+    ``tried`` is given whether the lock was free at first, ``held`` the keys of the stored worlds
+    once it is. What ends the session is raised by both, by ``ended``, and by all that was to be
+    done.
     """
 
     def __init__(self, place: DatabaseAddress) -> None:
@@ -268,7 +286,8 @@ class Session(threading.Thread):
         """Whether the lock is certainly this process's."""
         connection = self._connection
         is_held = connection is not None and self.held.done() and not self.ended.done()
-        return is_held and now() - connection.answered_at < FRESH  # type: ignore[union-attr]  # it is one then
+        # it is one then
+        return is_held and now() - connection.answered_at < FRESH  # type: ignore[union-attr]
 
     @property
     def is_silent(self) -> bool:
@@ -277,7 +296,7 @@ class Session(threading.Thread):
         return asked_at is not None and now() - asked_at > PATIENCE
 
     def put(self, task: Task | None) -> Future[Any]:
-        """Have something done after what was put before, and return its outcome; None ends the session."""
+        """Queue a task after the earlier ones and return its outcome; None ends the session."""
         outcome: Future[Any] = Future()
         with self._changed:
             if self.ended.done():
@@ -288,7 +307,9 @@ class Session(threading.Thread):
         return outcome
 
     def tidy(self) -> None:
-        """Remove some records that count no more, unless that is under way; soon again if it failed."""
+        """Remove some records that count no more, unless that is under way; soon again if it
+        failed.
+        """
         before = self._tidied
         failed = before is not None and before.done() and before.exception() is not None
         if failed and now() - self._tidied_at < RETRY:
@@ -307,7 +328,12 @@ class Session(threading.Thread):
         with self._changed:
             if self.ended.done():
                 return
-            futures: list[Future[Any]] = [self.tried, self.held, self.ended, *(outcome for _, outcome in self._tasks)]
+            futures: list[Future[Any]] = [
+                self.tried,
+                self.held,
+                self.ended,
+                *(outcome for _, outcome in self._tasks),
+            ]
             self._tasks.clear()
             for future in futures:
                 if not future.done():
@@ -336,7 +362,9 @@ class Session(threading.Thread):
                 if not self.tried.done():
                     self.tried.set_result(False)
                 self._changed.wait(LOOK)
-                if self._tasks or self.ended.done():  # before the lock is held nothing is put but the end
+                if (
+                    self._tasks or self.ended.done()
+                ):  # before the lock is held nothing is put but the end
                     raise InterruptedError(ENDED)
         keys = _prepare(connection, self._place.schema)
         self.dead = database_tables.dead(connection)
@@ -354,7 +382,7 @@ class Session(threading.Thread):
         self._failing = True
 
     def _work(self, connection: DatabaseSession) -> bool:
-        """Do what comes next: all changes that wait, in one transaction; or read something; or say a word."""
+        """Do the next task: all waiting changes in one transaction, a read, or a sign of life."""
         with self._changed:
             if not self._tasks:
                 self._changed.wait(BEAT)
@@ -388,9 +416,10 @@ class Session(threading.Thread):
 
 
 def _prepare(connection: DatabaseSession, schema: str) -> list[Key]:
-    """Create the schema and its tables if there are none, and return the keys of the stored worlds."""
+    """Create the schema and tables if missing; return the keys of the stored worlds."""
     ((tables_are_there, schema_is_there),) = connection.execute(
-        "SELECT to_regclass('emulator_format') IS NOT NULL, to_regnamespace(?) IS NOT NULL", (schema,)
+        "SELECT to_regclass('emulator_format') IS NOT NULL, to_regnamespace(?) IS NOT NULL",
+        (schema,),
     )
     if not tables_are_there:
         with connection.transaction():
@@ -410,7 +439,9 @@ def _carry_out(connection: DatabaseSession, tasks: Sequence[Task]) -> Any:
         statements = [*merged(statement for task in tasks for statement in task.statements)]
         is_small = sum(len(statement.rows) for statement in statements) < ROWS_AT_ONCE
         if is_small and [statement.text for statement in statements] == [PUT_RECORD, PUT_WORLD]:
-            connection.execute(PUT, [column for each in statements for column in _columns(each.rows)])
+            connection.execute(
+                PUT, [column for each in statements for column in _columns(each.rows)]
+            )
         else:
             with connection.transaction():
                 connection.store(statements)
@@ -422,8 +453,12 @@ def _columns(rows: Sequence[Sequence[Any]]) -> list[str]:
 
 
 def merged(statements: Iterable[Statement]) -> Iterator[Statement]:
-    """Yield statements with the same outcome: of several changes of a row the last, and all rows together."""
-    together: dict[str, dict[Any, Sequence[Any]]] = {REMOVE_RECORD: {}, PUT_RECORD: {}, PUT_WORLD: {}}
+    """Yield equivalent statements: the last change of each row, and all rows together."""
+    together: dict[str, dict[Any, Sequence[Any]]] = {
+        REMOVE_RECORD: {},
+        PUT_RECORD: {},
+        PUT_WORLD: {},
+    }
 
     def so_far() -> Iterator[Statement]:
         for text, rows in together.items():

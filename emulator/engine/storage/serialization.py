@@ -1,8 +1,9 @@
 """The format of a stored world: tables of documents as in TinyDB, with the version of the format.
 
-One file holds any number of worlds: ``emulator`` (the version), ``worlds`` (key, clock, counters), ``snapshots``, and
-for each world and kind of record a table ``sk_test_demo/customer``, its documents by their number in the order of
-creation. An exported snapshot is such a file with one world.
+One file holds any number of worlds: ``emulator`` (the version), ``worlds`` (key, clock, counters),
+``snapshots``, and for each world and kind of record a table ``sk_test_demo/customer``, its
+documents by their number in the order of creation. An exported snapshot is such a file with one
+world.
 """
 
 from __future__ import annotations
@@ -34,20 +35,20 @@ LARGEST = 2**53
 """The largest integer that every reader of JSON represents exactly."""
 
 MAX_RATE = 31_536_000
-"""The fastest clock, in seconds of the world for each real second, as in the document: a year a second."""
+"""The fastest clock, in world seconds for each real second, as documented: a year a second."""
 
 StoredTables = dict[str, Any]
 """The content of a file: tables by name, each with its documents by number."""
 
 Rows = Mapping[str, Iterable[tuple[int, Any]]]
-"""By kind its records, each with its number: a record, its fields as plain values, or its JSON (``msgspec.Raw``)."""
+"""Numbered records by kind: records, plain values of fields, or JSON (``msgspec.Raw``)."""
 
 QUOTED = re.compile(r"""(['"]).*\1|(?<=unknown field )`.*`(?= - at |$)""", re.DOTALL)
 """Data in a message: values are quoted, names of fields that are not ours stand in backticks."""
 
 
 def reason(error: Exception) -> str:
-    """Return an error's message on stored data in one line, without the data, which has names and emails."""
+    """Return the message of an error on stored data, in one line, without names and emails."""
     if isinstance(error, InvalidState):
         return str(error)
     if isinstance(error, KeyError):
@@ -64,7 +65,8 @@ class InvalidState(ValueError):
 class WorldHeader(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The part of a world that is not its records; ``seed`` is None if it is unknown.
 
-    The clock read ``now`` at the real time ``since`` (Unix time in seconds); if that is None, it goes on from ``now``.
+    The clock read ``now`` at the real time ``since`` (Unix time in seconds); if that is None, it
+    goes on from ``now``.
     """
 
     now: Timestamp
@@ -82,7 +84,7 @@ class StoredWorld(NamedTuple):
 
 
 class RowChange(NamedTuple):
-    """A record after some changes, as it is, as plain values or as JSON; ``record`` is None if it was removed."""
+    """A record after changes: itself, plain values or JSON; ``record`` is None if removed."""
 
     kind: str
     number: int
@@ -90,9 +92,10 @@ class RowChange(NamedTuple):
 
 
 def row_changes(world: World, changes: Iterable[Change]) -> Iterator[RowChange]:
-    """Yield the outcome of a list of changes: each number of a record that is free now, and each record that is there.
+    """Yield the outcome of changes: each record now present, and each number now free.
 
-    A record that was removed and added again under its id, such as a stored response, has another number than before.
+    A record that was removed and added again under its id, such as a stored response, has another
+    number than before.
     """
     numbers: dict[tuple[type[Record], str], set[int]] = {}
     for change in changes:
@@ -149,7 +152,15 @@ def fill(world: World, saved: StoredWorld) -> Slices[None]:
 def readable(saved: StoredWorld) -> World:
     """Return the world that was saved, to be read only. Raises :class:`InvalidState`."""
     (name, livemode), now = saved.key, saved.head.now
-    world = World(name=name, livemode=livemode, registry=REGISTRY, reference_data=None, seed="", now=now, base_url="")
+    world = World(
+        name=name,
+        livemode=livemode,
+        registry=REGISTRY,
+        reference_data=None,
+        seed="",
+        now=now,
+        base_url="",
+    )
     try:
         completed(fill(world, saved))
     except InvalidState as error:
@@ -160,7 +171,11 @@ def readable(saved: StoredWorld) -> World:
 def restored(kind: type[Record], row: Any) -> Record:
     if isinstance(row, Record):
         return row
-    return msgspec.json.decode(row, type=kind) if isinstance(row, msgspec.Raw) else msgspec.convert(row, kind)
+    return (
+        msgspec.json.decode(row, type=kind)
+        if isinstance(row, msgspec.Raw)
+        else msgspec.convert(row, kind)
+    )
 
 
 # -- as tables
@@ -181,7 +196,7 @@ def row_of_world(key: Key, head: WorldHeader) -> dict[str, Any]:
 
 
 def world_of_row(row: Mapping[str, Any], rows: Rows) -> StoredWorld:
-    """Return the world of a document of the table ``worlds`` and its records. Raises :class:`InvalidState`."""
+    """Return a stored world and its records from table ``worlds``. Raises :class:`InvalidState`."""
     head = {name: value for name, value in row.items() if name != "key"}
     return StoredWorld(key(row["key"]), msgspec.convert(head, WorldHeader), rows)
 
@@ -269,7 +284,10 @@ def exported(snapshot: WorldSnapshot) -> Iterator[bytes]:
 def exported_to_share(snapshot: WorldSnapshot) -> list[bytes]:
     """Return the same, scrubbed; it takes long and is for a thread."""
     found = tables([saved(snapshot)])
-    plain = {name: {number: msgspec.to_builtins(row) for number, row in rows.items()} for name, rows in found.items()}
+    plain = {
+        name: {number: msgspec.to_builtins(row) for number, row in rows.items()}
+        for name, rows in found.items()
+    }
     whole = Scrubber(snapshot.world).tables(plain)
     head = {name: whole.pop(name) for name in ("emulator", "worlds")}
     parts = (part for name, rows in whole.items() for part in _table(name, iter(rows.items())))
@@ -286,7 +304,7 @@ def _table(name: str, rows: Iterator[tuple[str, Any]]) -> Iterator[bytes]:
 
 
 def saved(snapshot: WorldSnapshot) -> StoredWorld:
-    """Return the snapshot as it is stored. Its records can be gone through once, before the world changes."""
+    """Return the snapshot as stored; read its records once, before the world changes."""
     rows = {}
     for table in snapshot.world.tables():
         if order := table.order:
@@ -295,11 +313,13 @@ def saved(snapshot: WorldSnapshot) -> StoredWorld:
 
 
 def imported(value: Any, into: World) -> Slices[WorldSnapshot]:
-    """Return exported values as a world like ``into``; of several worlds, that of its App. Raises :class:`InvalidState`."""
+    """Return exported values as a world like ``into``, its App's. Raises :class:`InvalidState`."""
     worlds: Mapping[Key, StoredWorld] = content(value).worlds
     own = worlds.get(Key.of(into))
     if own is None and len(worlds) != 1:
-        raise InvalidState(f"it holds {len(worlds)} worlds, and none of them is that of {into.name}")
+        raise InvalidState(
+            f"it holds {len(worlds)} worlds, and none of them is that of {into.name}"
+        )
     return (yield from loaded(own or next(iter(worlds.values())), into))
 
 
@@ -307,7 +327,9 @@ def loaded(stored: StoredWorld, into: World) -> Slices[WorldSnapshot]:
     """Return a stored world as a world like ``into``. Raises :class:`InvalidState`."""
     world = into.emptied()
     yield from fill(world, stored)
-    return WorldSnapshot(world, msgspec.structs.replace(stored.head, now=world.now, since=None, seed=world.seed))
+    return WorldSnapshot(
+        world, msgspec.structs.replace(stored.head, now=world.now, since=None, seed=world.seed)
+    )
 
 
 # -- versions
@@ -315,9 +337,13 @@ def loaded(stored: StoredWorld, into: World) -> Slices[WorldSnapshot]:
 
 def check_format(number: object, known: int = FORMAT) -> None:
     if not isinstance(number, int) or isinstance(number, bool):
-        raise InvalidState("it is no file that the emulator wrote: it does not say the version of its format")
+        raise InvalidState(
+            "it is no file that the emulator wrote: it does not say the version of its format"
+        )
     if number != known:
-        raise InvalidState(f"its format is {number}; this version of the emulator reads format {known}")
+        raise InvalidState(
+            f"its format is {number}; this version of the emulator reads format {known}"
+        )
 
 
 def checked(found: Any) -> StoredTables:

@@ -1,8 +1,8 @@
-"""A store in a SQLite file, by Python's own ``sqlite3``; as long as a server has it open, nobody else opens it.
+"""A store in a SQLite file, by Python's ``sqlite3``; an open file belongs to one server.
 
-``locking_mode = EXCLUSIVE`` locks the file itself, through whatever path or mount it is found. POSIX frees the locks of
-a process as soon as that process closes any descriptor of the file. So the file is opened by SQLite alone, which knows
-of this, and never read by our own code.
+``locking_mode = EXCLUSIVE`` locks the file itself, through whatever path or mount it is found.
+POSIX frees the locks of a process as soon as that process closes any descriptor of the file. So the
+file is opened by SQLite alone, which knows of this, and never read by our own code.
 """
 
 from __future__ import annotations
@@ -32,10 +32,11 @@ logger = logging.getLogger("emulator")
 
 SETTINGS = (
     "PRAGMA journal_mode = WAL",
-    # A commit survives the death of this process. A power failure may lose the last commits but does not damage the
-    # file; FULL would not lose them and takes four times as long.
+    # A commit survives the death of this process. A power failure may lose the last commits but
+    # does not damage the file; FULL would not lose them and takes four times as long.
     "PRAGMA synchronous = NORMAL",
-    # A commit waits while the log is copied into the file: every 10 MB, for every 4 costs more, and 40 make it wait 50 ms.
+    # A commit waits while the log is copied into the file: every 10 MB, for every 4 costs more, and
+    # 40 make it wait 50 ms.
     "PRAGMA wal_autocheckpoint = 2500",
 )
 
@@ -84,7 +85,11 @@ class SqliteStore(DatabaseStore, DatabaseWriter):
         self._failing = False
 
     def unsaved(self) -> str | None:
-        return None if state_file.identity(self._file) == self._identity else f"{self.name}: {state_file.REPLACED}"
+        return (
+            None
+            if state_file.identity(self._file) == self._identity
+            else f"{self.name}: {state_file.REPLACED}"
+        )
 
     def tidy(self) -> None:
         if self.dead and self.unsaved() is None:
@@ -99,7 +104,8 @@ class SqliteStore(DatabaseStore, DatabaseWriter):
 
     def close(self) -> None:
         self._connection.close()
-        # SQLite leaves the log of a file that it no longer finds, and would carry it out on whatever has its name now.
+        # SQLite leaves the log of a file that it no longer finds, and would carry it out on
+        # whatever has its name now.
         if self.unsaved() is not None and state_file.identity(self._log) == self._log_identity:
             self._log.unlink(missing_ok=True)
 
@@ -121,19 +127,24 @@ class SqliteStore(DatabaseStore, DatabaseWriter):
 
 
 def opened(file: Path, path: Path) -> sqlite3.Connection:
-    """Return a connection to a file that has the tables of the emulator or none; it is nobody else's now.
+    """Return a connection, now exclusive, to a file with the emulator's tables or none at all.
 
-    Raises :class:`CorruptStore`, with the ``path`` that led to the file. Then the file is as it was.
+    Raises :class:`CorruptStore`, with the ``path`` that led to the file. Then the file is as it
+    was.
     """
     with _opening(path):
         can_be_written = bool(file.stat().st_mode & 0o222)
         url = f"file:{quote(str(file))}?mode={'rw' if can_be_written else 'ro'}"
-        connection = sqlite3.connect(url, uri=True, timeout=0, isolation_level=None, check_same_thread=False)
+        connection = sqlite3.connect(
+            url, uri=True, timeout=0, isolation_level=None, check_same_thread=False
+        )
         try:
             if can_be_written:  # SQLite cannot do so with others
                 connection.execute("PRAGMA locking_mode = EXCLUSIVE")
             if not _is_new(connection):
-                if not list(connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'emulator_format'")):
+                if not list(
+                    connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'emulator_format'")
+                ):
                     raise CorruptStore(f"{path}: is a SQLite database, but not one of the emulator")
                 database_tables.check_format(connection)
                 _check_pages(connection, path, "quick_check")
@@ -156,7 +167,10 @@ def _check_pages(connection: sqlite3.Connection, path: Path, check: str) -> None
 
 def read(path: Path) -> Content:
     """Check every page of a file and return everything in it. Raises :class:`CorruptStore`."""
-    with closing(opened(state_file.checked(path, to_write=False), path)) as connection, _opening(path):
+    with (
+        closing(opened(state_file.checked(path, to_write=False), path)) as connection,
+        _opening(path),
+    ):
         if _is_new(connection):
             return Content({}, {})
         _check_pages(connection, path, "integrity_check")
@@ -170,7 +184,10 @@ def _opening(path: Path) -> Iterator[None]:
     except OSError as error:
         raise CorruptStore(f"{path}: cannot be opened: {error.strerror}") from None
     except sqlite3.Error as error:
-        known = {sqlite3.SQLITE_BUSY: state_file.IN_USE, sqlite3.SQLITE_NOTADB: "is not a SQLite database"}
+        known = {
+            sqlite3.SQLITE_BUSY: state_file.IN_USE,
+            sqlite3.SQLITE_NOTADB: "is not a SQLite database",
+        }
         why = known.get(getattr(error, "sqlite_errorcode", 0)) or describe(error)
         raise CorruptStore(f"{path}: {why}") from None
     except database_tables.DAMAGE as error:
@@ -178,5 +195,5 @@ def _opening(path: Path) -> Iterator[None]:
 
 
 def describe(error: Exception) -> str:
-    """Return the message of SQLite on one line, without the text that it quotes where that is no UTF-8."""
+    """Return SQLite's message on one line, without quoted text that is no UTF-8."""
     return " ".join(str(error).partition(" with text ")[0].split())

@@ -14,14 +14,17 @@ MOUNTS = Path("/proc/self/mountinfo")
 
 IN_USE = "another process works on it; stop that one first"
 
-REPLACED = "it was deleted or replaced while the server was using it; changes are rejected until it is back"
+REPLACED = (
+    "it was deleted or replaced while the server was using it; changes are rejected until it is"
+    " back"
+)
 
 Identity = tuple[int, int]
 """The device and the inode of a file, whatever its names are."""
 
 
 def checked(path: Path, *, to_write: bool = True) -> Path:
-    """Return the file itself, whatever links lead to it. Raises :class:`CorruptStore` if it cannot hold worlds."""
+    """Return the file behind all links. Raises :class:`CorruptStore` if it cannot hold worlds."""
     try:
         file = path.resolve()
     except (OSError, RuntimeError):
@@ -55,8 +58,13 @@ def _problem(file: Path, *, to_write: bool) -> str | None:
 def _is_mounted(file: Path) -> bool:
     if not MOUNTS.exists():
         return os.path.ismount(file)
-    places = (line.split(" ")[4] for line in MOUNTS.read_text("utf-8", "surrogateescape").splitlines())
-    return any(re.sub(r"\\(\d{3})", lambda code: chr(int(code[1], 8)), place) == str(file) for place in places)
+    places = (
+        line.split(" ")[4] for line in MOUNTS.read_text("utf-8", "surrogateescape").splitlines()
+    )
+    return any(
+        re.sub(r"\\(\d{3})", lambda code: chr(int(code[1], 8)), place) == str(file)
+        for place in places
+    )
 
 
 def identity(file: Path) -> Identity | None:

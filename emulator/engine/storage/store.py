@@ -19,7 +19,7 @@ from emulator.resources.app.clients import Key
 
 
 class CorruptStore(Exception):
-    """A state that cannot be used and was left as it is; the message says which one and why, in one line."""
+    """An unusable state, left as it is; the message names the state and the cause, in one line."""
 
 
 class StorageError(ApiError):
@@ -39,18 +39,29 @@ class WorldClosed(StorageError):
 
 
 class Away(StorageError):
-    """The database is away, or another server has what this one would serve; the client gets 503 with ``Retry-After``."""
+    """No database, or another server has its content; the client gets 503 with ``Retry-After``."""
 
     def __init__(self, name: str) -> None:
-        message = "The database is away, or another server holds its schema, so nothing was done. Try again."
-        super().__init__(f"{name}: this server does not have it at the moment", message, http_status=503, retry_after=1)
+        message = (
+            "The database is away, or another server holds its schema, so nothing was done. Try"
+            " again."
+        )
+        super().__init__(
+            f"{name}: this server does not have it at the moment",
+            message,
+            http_status=503,
+            retry_after=1,
+        )
 
 
 class Unknown(StorageError):
     """The session with the database ended before a change was stored, as far as is known."""
 
     def __init__(self, why: str) -> None:
-        said = f"It is not known whether the last changes are stored; send the request again with its key: {why}"
+        said = (
+            "It is not known whether the last changes are stored; send the request again with its"
+            f" key: {why}"
+        )
         super().__init__(why, said)
 
 
@@ -59,7 +70,7 @@ WORLD = ""
 
 
 class Loaded(NamedTuple):
-    """What is stored of a key: its world, or None, its named snapshots, the oldest first, and the editions of all."""
+    """A key's stored state: world or None, named snapshots, oldest first, editions of all."""
 
     world: StoredWorld | None
     snapshots: Mapping[str, StoredWorld]
@@ -74,9 +85,10 @@ Pause = Callable[[], Awaitable[None]]
 
 @dataclass
 class Edition:
-    """All records of a world or a snapshot, stored in parts; they count once the whole is put in its place.
+    """All records of a world or snapshot, stored in parts; they count once the whole is put.
 
-    Its ``number`` is drawn at random, so that nobody has to know those there are. ``rows`` are not stored yet.
+    Its ``number`` is drawn at random, so that nobody has to know those there are. ``rows`` are not
+    stored yet.
     """
 
     rows: Iterator[RowChange]
@@ -91,12 +103,12 @@ class Writer(Protocol):
         """Store what changed in a world."""
 
     def store_part(self, key: Key, edition: Edition) -> bool:
-        """Store some rows of an edition that is not put yet; False if all that are left go with it."""
+        """Store some rows of an edition not yet put; False if the rest will go with the put."""
         return False
 
     @abstractmethod
     def put(self, key: Key, name: str, edition: Edition | None, head: WorldHeader | None) -> None:
-        """Put an edition, with its rows that are left, in the place of the world or snapshot of this name.
+        """Put an edition, with its remaining rows, in the place of the world or snapshot so named.
 
         A snapshot is the newest then; None deletes the one that there is.
         """
@@ -117,8 +129,8 @@ class Writer(Protocol):
 class Store(Protocol):
     """Stores worlds.
 
-    What only a database on another process needs has the form here that it has for a file: everything is at hand, and
-    each change is stored at once.
+    What only a database on another process needs has the form here that it has for a file:
+    everything is at hand, and each change is stored at once.
     """
 
     name: str
@@ -136,11 +148,13 @@ class Store(Protocol):
         """Return what is stored of a key, at once. Raises :class:`CorruptStore`."""
 
     async def read(self, key: Key, pause: Pause) -> Loaded:
-        """Return the same in parts; the event loop waits for no other process. Raises :class:`Away`, too."""
+        """Return the same in parts without blocking the event loop. Raises :class:`Away`, too."""
         return self.load(key)
 
-    async def follow(self, opened: Callable[[list[Key]], Awaitable[None]], lost: Callable[[], Awaitable[None]]) -> None:
-        """Call ``opened`` with the stored worlds each time this process has got the store, and ``lost`` when it is gone."""
+    async def follow(
+        self, opened: Callable[[list[Key]], Awaitable[None]], lost: Callable[[], Awaitable[None]]
+    ) -> None:
+        """Call ``opened`` with the stored worlds when the store is gained, ``lost`` when lost."""
         return
 
     def tidy(self) -> None:
@@ -152,7 +166,7 @@ class Store(Protocol):
         """Return the persistence of the world of a key, which is opened now."""
 
     def wait(self) -> None:
-        """Wait until all changes are stored; only for those who have no event loop. Raises :class:`CorruptStore`."""
+        """Wait, without an event loop, until all is stored. Raises :class:`CorruptStore`."""
         return
 
     def unsaved(self) -> str | None:
@@ -175,7 +189,8 @@ STORED.set_result(None)
 
 
 class WorldPersistence:
-    """One world in a store, from its opening to its end: here with a writer that stores each change at once.
+    """One world in a store, from its opening to its end: here with a writer that stores each change
+    at once.
 
     Every method raises ``StorageError``, and then has stored nothing.
     """
@@ -187,10 +202,10 @@ class WorldPersistence:
         self._ended = False
 
     def require(self) -> None:
-        """Raise :class:`Away` unless the store is certainly this process's; asked before anything is done."""
+        """Raise :class:`Away` unless the store is surely this process's; call before any work."""
 
     async def wait(self) -> None:
-        """Wait until all that was done in the world is stored. Raises :class:`Unknown` where that is not certain."""
+        """Wait until all is stored. Raises :class:`Unknown` where that is not certain."""
 
     def add(self, world: World, unit: UnitOfWork, head: WorldHeader) -> None:
         """Store a unit of work; one that cannot be stored is undone."""
@@ -216,7 +231,8 @@ class WorldPersistence:
 
     @asynccontextmanager
     async def prepared(self, saved: StoredWorld, pause: Pause) -> AsyncIterator[Edition]:
-        """Store what is needed to put another world, or a snapshot, at once while the context lasts.
+        """Store what is needed to put another world, or a snapshot, at once while the context
+        lasts.
 
         What is not put by then counts no more. With as many records as are stored here, as many are
         removed that count no more, so that those never grow without bound, however often worlds are
@@ -235,7 +251,7 @@ class WorldPersistence:
                 self._writer.free([edition.number])
 
     def put(self, name: str, edition: Edition | None, head: WorldHeader | None) -> None:
-        """Store another world, or a snapshot, in place of that of the name; None deletes a snapshot."""
+        """Store another world or snapshot in place of the name's; None deletes a snapshot."""
         self._open_writer.put(self._key, name, edition, head)
         former = self.editions.pop(name, None)
         self._writer.free([] if former is None else [former])
@@ -249,7 +265,7 @@ class WorldPersistence:
         self.end()
 
     def end(self) -> None:
-        """Store nothing more: the world may be read again from now on, here or by another process."""
+        """Store nothing more: from now on the world may be read again, here or elsewhere."""
         self._ended = True
 
     @property

@@ -1,7 +1,7 @@
-"""A store in a TinyDB file: changes wait in a list, and a thread puts them into the tables and saves the file.
+"""A store in a TinyDB file: a thread takes changes from a list into the tables and saves them.
 
-So a change costs a request nothing but its place in the list. Twice a second what waits goes into the tables, in bulk
-operations on each, and the file is written.
+So a change costs a request nothing but its place in the list. Twice a second what waits goes into
+the tables, in bulk operations on each, and the file is written.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from emulator.resources.app.clients import Key
 
 
 class AtomicStorage(Storage):
-    """TinyDB's storage in a JSON file that is always whole: ``TinyDB("shop.json", storage=AtomicStorage)``."""
+    """TinyDB's storage in an always whole file: ``TinyDB("shop.json", storage=AtomicStorage)``."""
 
     def __init__(self, path: str | Path) -> None:
         # The file itself: a link is not replaced by it.
@@ -53,7 +53,7 @@ class AtomicStorage(Storage):
         self._identity = state_file.identity(self.path)
 
     def read(self) -> dict[str, dict[str, Any]] | None:
-        """Return the tables, or None while there is nothing. Raises ``OSError`` and ``ValueError``."""
+        """Return the tables, None if there are none. Raises ``OSError`` and ``ValueError``."""
         text = self.path.read_bytes() if self.path.exists() else b""
         try:
             tables: dict[str, dict[str, Any]] | None = msgspec.json.decode(text) if text else None
@@ -62,13 +62,17 @@ class AtomicStorage(Storage):
         return tables
 
     def write(self, data: Mapping[str, Mapping[str, Any]]) -> None:
-        """Replace the file by these tables, in the order of their numbers. Raises ``OSError``, also if somebody replaced it."""
+        """Replace the file by these tables, sorted. Raises ``OSError``, also if it was replaced."""
         if state_file.identity(self.path) != self._identity:
             raise OSError(errno.ESTALE, state_file.REPLACED)
-        tables = {name: dict(sorted(table.items(), key=lambda item: int(item[0]))) for name, table in data.items()}
+        tables = {
+            name: dict(sorted(table.items(), key=lambda item: int(item[0])))
+            for name, table in data.items()
+        }
         part = self.path.with_name(f".{self.path.name}.part")
         try:
-            # A new file: what was left there is removed, so that neither its mode nor a link is taken over.
+            # A new file: what was left there is removed, so that neither its mode nor a link is
+            # taken over.
             part.unlink(missing_ok=True)
             with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 file.write(msgspec.json.format(msgspec.json.encode(tables), indent=1))
@@ -105,9 +109,10 @@ def read(path: Path) -> Content:
 
 
 def _opened(path: Path) -> tuple[TinyDB, Content]:
-    """Return the tables of a file, which change it only when they are flushed, and their contents at present."""
+    """Return a file's tables, which change it only when flushed, and their present contents."""
     try:
-        base = TinyDB(path, storage=CachedStorage(AtomicStorage))  # type: ignore[no-untyped-call]  # it has no types
+        # it has no types
+        base = TinyDB(path, storage=CachedStorage(AtomicStorage))  # type: ignore[no-untyped-call]
         if base.storage.read() is None:
             base.storage.write(serialization.tables([]))
         return base, serialization.content(base.storage.read())
@@ -125,12 +130,16 @@ def _put(table: Table, rows: Mapping[int, Any]) -> None:
     """Add, replace or (None) remove documents by their numbers, in one operation of each sort."""
     if former := [number for number in rows if table.contains(doc_id=number)]:
         table.remove(doc_ids=former)
-    if present := [Document(msgspec.to_builtins(row), number) for number, row in rows.items() if row is not None]:
+    if present := [
+        Document(msgspec.to_builtins(row), number)
+        for number, row in rows.items()
+        if row is not None
+    ]:
         table.insert_multiple(present)
 
 
 def lock(file: Path, path: Path) -> FileLock:
-    """Lock ``FILE.lock`` beside a file; the system frees it when the process ends. Raises :class:`CorruptStore`."""
+    """Lock ``FILE.lock``; a process's end frees the lock. Raises :class:`CorruptStore`."""
     held = FileLock(f"{file}.lock", mode=0o600, thread_local=False)
     try:
         held.acquire(blocking=False)
@@ -147,14 +156,14 @@ def lock(file: Path, path: Path) -> FileLock:
 logger = logging.getLogger("emulator")
 
 BATCH_SECONDS = 0.5
-"""Changes of this long go into one save. Nothing waits longer than a second, as long as a save takes half of one."""
+"""Changes of this long go into one save: nothing waits over a second if a save takes half."""
 
 RETRY_SECONDS = 1.0
 """Time until a file that could not be written is tried again."""
 
 
 class TableChange(NamedTuple):
-    """What a document of a table is now, or None if it is gone; without a number, all records of a world are gone."""
+    """A document's new value, None if gone; without a number, all of a world's records are gone."""
 
     table: str
     number: int | None = None
@@ -162,7 +171,7 @@ class TableChange(NamedTuple):
 
 
 class TinyDBStore(Store, Writer):
-    """Worlds in one file. It rejects changes while the file cannot be written; those of the last second may be lost."""
+    """Worlds in one file. It rejects changes while unwritable; a crash may lose the last second."""
 
     def __init__(self, path: Path) -> None:
         self._path, self.name = path, str(path)
@@ -177,8 +186,12 @@ class TinyDBStore(Store, Writer):
             raise
         worlds, snapshots = self._base.table("worlds"), self._base.table("snapshots")
         self._numbers = {serialization.key(row["key"]): row.doc_id for row in _in_order(worlds)}
-        self._snapshots = {(serialization.key(row["key"]), row["name"]): row.doc_id for row in _in_order(snapshots)}
-        self._kinds = defaultdict(set, {str(key): set(saved.rows) for key, saved in content.worlds.items()})
+        self._snapshots = {
+            (serialization.key(row["key"]), row["name"]): row.doc_id for row in _in_order(snapshots)
+        }
+        self._kinds = defaultdict(
+            set, {str(key): set(saved.rows) for key, saved in content.worlds.items()}
+        )
         self._failure: str | None = None
         self._waiting: list[TableChange] = []
         self._waiting_lock, self._base_lock = threading.Lock(), threading.Lock()
@@ -230,10 +243,17 @@ class TinyDBStore(Store, Writer):
                     rows.setdefault(kind, []).append((place, record))
                 tables = serialization.tables([StoredWorld(key, head, rows)])
                 number = self._snapshots[key, name] = _next(self._snapshots)
-                waiting.append(TableChange("snapshots", number, {"key": str(key), "name": name, "tables": tables}))
+                waiting.append(
+                    TableChange(
+                        "snapshots", number, {"key": str(key), "name": name, "tables": tables}
+                    )
+                )
 
-    def _changes(self, key: Key, rows: Iterable[RowChange], head: WorldHeader) -> Iterator[TableChange]:
-        # Removals come first, for the number of a record that is gone may be that of another one now.
+    def _changes(
+        self, key: Key, rows: Iterable[RowChange], head: WorldHeader
+    ) -> Iterator[TableChange]:
+        # Removals come first, for the number of a record that is gone may be that of another one
+        # now.
         for kind, number, record in sorted(rows, key=lambda each: each.record is not None):
             yield TableChange(f"{key}/{kind}", number, record)
         yield TableChange("worlds", self._numbers[key], serialization.row_of_world(key, head))
@@ -269,7 +289,7 @@ class TinyDBStore(Store, Writer):
 
     @contextmanager
     def _changing(self) -> Iterator[list[TableChange]]:
-        """Yield the list that takes changes. Raises :class:`StorageError` while the file cannot be written."""
+        """Yield the list that takes changes. Raises :class:`StorageError` if writing fails."""
         try:
             self._require_lock()
         except OSError as error:
@@ -306,8 +326,11 @@ class TinyDBStore(Store, Writer):
     def _work(self) -> None:
         while not self._closing:
             self._changed.wait()
-            # From the beginning of one save to that of the next, so that a slow one does not delay what came during it.
-            self._hurry.wait(RETRY_SECONDS if self._failure else max(BATCH_SECONDS - self._save_took, 0))
+            # From the beginning of one save to that of the next, so that a slow one does not delay
+            # what came during it.
+            self._hurry.wait(
+                RETRY_SECONDS if self._failure else max(BATCH_SECONDS - self._save_took, 0)
+            )
             self._hurry.clear()
             self._changed.clear()
             self.write_down()
@@ -333,9 +356,12 @@ class TinyDBStore(Store, Writer):
         self._changed.set()
 
     def _require_lock(self) -> None:
-        """Raise ``OSError`` if the lock is no longer there, so that another process may have the file."""
+        """Raise ``OSError`` if the lock is gone, so that another process may have the file."""
         if state_file.identity(self._lock_file) != self._locked:
-            gone = f"its lock {self._lock_file.name} was deleted or replaced; changes are rejected until it is back"
+            gone = (
+                f"its lock {self._lock_file.name} was deleted or replaced; changes are rejected"
+                " until it is back"
+            )
             raise OSError(errno.ESTALE, gone)
 
 

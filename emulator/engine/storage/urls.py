@@ -1,4 +1,4 @@
-"""State URLs: what ``--state`` accepts, and what is done with the store that each names: open, check, convert, compact."""
+"""State URLs: the values of ``--state``, and their stores: open, check, convert, compact."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def open_store(url: str) -> Store | None:
 
 
 def _uses(url: str) -> tuple[Callable[[], Store], Callable[[], Content]]:
-    """Return what opens the store of a state URL, and what reads it. Raises :class:`CorruptStore`."""
+    """Return the opener and the reader of a state URL's store. Raises :class:`CorruptStore`."""
     # Each kind is imported on first use: most servers have their worlds in memory.
     if url == MEMORY:
         raise CorruptStore("memory: nothing is stored")
@@ -76,7 +76,7 @@ class CheckedWorld(NamedTuple):
 
 
 def check(url: str) -> list[CheckedWorld]:
-    """Read everything as a server does at its start. Raises :class:`CorruptStore`; nothing is changed."""
+    """Read all as a server does at its start, without changes. Raises :class:`CorruptStore`."""
     found = contents(url)
     try:
         for saved in found.snapshots.values():
@@ -94,7 +94,7 @@ def _checked(saved: StoredWorld, found: Content) -> CheckedWorld:
 
 
 def contents(url: str) -> Content:
-    """Return everything in a store, read at one moment; another process may be using it. Raises :class:`CorruptStore`."""
+    """Return a store's content at one moment, even in use. Raises :class:`CorruptStore`."""
     _, read = _uses(url)
     if (file := file_of(url)) and not file.exists():
         raise CorruptStore(f"{url}: there is no such file")
@@ -102,7 +102,7 @@ def contents(url: str) -> Content:
 
 
 def convert(source: str, target: str) -> list[CheckedWorld]:
-    """Copy every world and snapshot into a store that has none yet. Raises :class:`CorruptStore`."""
+    """Copy all worlds and snapshots into an empty store. Raises :class:`CorruptStore`."""
     findings = check(source)
     found = contents(source)
     with _opened(target) as store:
@@ -119,7 +119,7 @@ def convert(source: str, target: str) -> list[CheckedWorld]:
 
 
 def compact(url: str) -> None:
-    """Have a store take no more disk space than it needs. Raises :class:`CorruptStore`, also while a server uses it."""
+    """Free a store's unneeded disk space. Raises :class:`CorruptStore`, also while in use."""
     check(url)
     with _opened(url) as store:
         store.compact()

@@ -1,7 +1,8 @@
 """The audit: how well the client follows the service's guidance, finding by finding.
 
-A rule has a severity, advice and a section of the specification (``fixtures/audit-rules.yaml``). For most of them a function
-finds, in the history of a client, the requests or objects that break the rule, oldest first.
+A rule has a severity, advice and a section of the specification (``fixtures/audit-rules.yaml``).
+For most of them a function finds, in the history of a client, the requests or objects that break
+the rule, oldest first.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def rules() -> Sequence[Rule]:
 
 
 def audit_of(view: View) -> dict[str, Any]:
-    """Return the rules that the client broke, with the newest requests and objects first, kept, and did not exercise."""
+    """Return the rules broken (newest requests and objects first), kept, and not exercised."""
     history = ClientHistory(view)
     lists: dict[str, list[Any]] = {"findings": [], "kept": [], "untried": []}
     for rule in rules():
@@ -81,7 +82,7 @@ def audit_of(view: View) -> dict[str, Any]:
 
 
 Find = Callable[[ClientHistory], Iterable[Request | WebhookDelivery | WebhookEndpoint | None]]
-"""Finds requests or objects in the history of a client; None stands for one that was looked at and does not count."""
+"""Finds requests or objects in a client's history; None is one looked at that does not count."""
 
 
 def _ids(found: Iterable[Any]) -> list[str]:
@@ -94,8 +95,10 @@ def requests(condition: Callable[[Request], object] = lambda it: True) -> Find:
 
 
 def deliveries(condition: Callable[[WebhookDelivery], object]) -> Find:
-    """Find deliveries, except those that an arranged fault tampered with: to reject these is right."""
-    return own_deliveries(lambda it: all(one.error != TAMPERED for one in it.attempts) and condition(it))
+    """Find deliveries without a fault's tampering: a client rightly rejects the others."""
+    return own_deliveries(
+        lambda it: all(one.error != TAMPERED for one in it.attempts) and condition(it)
+    )
 
 
 def own_deliveries(condition: Callable[[WebhookDelivery], object]) -> Find:
@@ -104,7 +107,9 @@ def own_deliveries(condition: Callable[[WebhookDelivery], object]) -> Find:
 
 
 def endpoints(condition: Callable[[WebhookEndpoint], object] = lambda it: True) -> Find:
-    return lambda history: (each if condition(each) else None for each in history.endpoints.values())
+    return lambda history: (
+        each if condition(each) else None for each in history.endpoints.values()
+    )
 
 
 # -- secrets, and operations that only the sandbox has
@@ -115,7 +120,7 @@ SECRET = re.compile(r"(?i)(sk_(test|prod)_|whsec_)\*{4}")
 
 
 def is_foreign(request: Request) -> bool:
-    """Return whether a page of another site sent a request; the emulator's own API explorer is not one."""
+    """Return whether another site's page sent a request; the emulator's API explorer is none."""
     origin, host = (request.headers.get(name, b"").lower() for name in (b"origin", b"host"))
     return bool(origin) and origin.partition(b"://")[2] != host
 
@@ -155,7 +160,7 @@ CREATING = frozenset(
 
 
 def is_permanent(request: Request) -> bool:
-    """Return whether a retry cannot change an error; that is so of a 409 unless there is an Idempotency-Key."""
+    """Return whether a retry cannot change an error; so for a 409 without an Idempotency-Key."""
     return request.status in PERMANENT or (request.status == 409 and not request.key)
 
 
@@ -168,7 +173,7 @@ def retried_refusals(history: ClientHistory) -> Iterator[Request]:
 
 
 def ignored_waits(history: ClientHistory) -> Iterator[Request]:
-    """Yield requests sent again before ``Retry-After`` was over. It compares outlines: after a 429 the body is not read."""
+    """Yield requests repeated before ``Retry-After``, by outline: after a 429 no body is read."""
     for pair in history.repeated(lambda each: each.outline, within=math.inf):
         asked = pair.first.answer.get("retry_after")
         wanted = asked if isinstance(asked, int | float) else 0
@@ -179,7 +184,8 @@ def ignored_waits(history: ClientHistory) -> Iterator[Request]:
 def failed_sequences(history: ClientHistory) -> Iterator[list[Request]]:
     """Yield requests with a 5xx, each with its retries; the last one may have succeeded.
 
-    One that comes after a long pause, in real time or the world's, is not a retry but another attempt of a buyer (B-100).
+    One that comes after a long pause, in real time or the world's, is not a retry but another
+    attempt of a buyer (B-100).
     """
 
     def is_retried(one: Request, other: Request) -> bool:
@@ -191,7 +197,7 @@ def failed_sequences(history: ClientHistory) -> Iterator[list[Request]]:
 
 
 def hasty_retries(history: ClientHistory) -> Iterator[Request]:
-    """Yield retries after less than half of the recommended pause; random variation of pauses is good practice."""
+    """Yield retries after under half the recommended pause. Random variation is good practice."""
     for sequence in failed_sequences(history):
         for pair, wanted in zip(map(Repetition._make, pairwise(sequence)), PAUSES, strict=False):
             if _is_early(history, pair, wanted / 2):
@@ -201,7 +207,8 @@ def hasty_retries(history: ClientHistory) -> Iterator[Request]:
 def _is_early(history: ClientHistory, pair: Repetition, wanted: float) -> bool:
     """Return whether a request was sent again in fewer than these seconds.
 
-    A read that succeeded, and that was sent after them all the same, is another one, such as that of a second webhook.
+    A read that succeeded, and that was sent after them all the same, is another one, such as that
+    of a second webhook.
     """
     if pair.waited >= wanted or pair.again.status >= 400:
         return pair.waited < wanted
@@ -219,24 +226,29 @@ def stubborn_retries(history: ClientHistory) -> Iterator[Request]:
 
 
 LONG_MS = 32_000
-"""Milliseconds of a response after which its client has no time limit: one of 30 seconds is over then."""
+"""Milliseconds of a response that prove a client without a time limit: 30 seconds are over."""
 
 HELPERS = b"payments-emulator"
-"""The user agent of the helpers for tests (``client/api.py`` and the module for Node), which wait as long as it takes."""
+"""The test helpers' user agent (``client/api.py``, the module for Node). They wait for any time."""
 
 
 def unsafe_retries(history: ClientHistory) -> Iterator[Request]:
-    """Yield retries of requests that may have succeeded, without the Idempotency-Key of the first one."""
+    """Yield retries of possibly successful requests without the first one's Idempotency-Key."""
     for first, again in history.retries:
         is_done = first.status >= 500 or _still_running(history, first)
-        if first.operation in CREATING and is_done and (again.key is None or again.key != first.key):
+        if (
+            first.operation in CREATING
+            and is_done
+            and (again.key is None or again.key != first.key)
+        ):
             yield again
 
 
 def _still_running(history: ClientHistory, request: Request) -> bool:
-    """Return whether a conflict is with the same request, still running or done, and not with another one."""
+    """Return whether a conflict is with the same request, running or done, not with another."""
     return request.code == "IDEMPOTENCY_CONFLICT" and any(
-        each is not request and each.key == request.key and each.content == request.content for each in history.requests
+        each is not request and each.key == request.key and each.content == request.content
+        for each in history.requests
     )
 
 
@@ -244,7 +256,9 @@ def reused_keys(history: ClientHistory) -> Iterator[Request]:
     """Yield requests with a key that was used for another request."""
     for group in history.grouped(lambda each: each.key):
         for number, each in enumerate(group):
-            if each.code == "IDEMPOTENCY_CONFLICT" and any(one.content != each.content for one in group[:number]):
+            if each.code == "IDEMPOTENCY_CONFLICT" and any(
+                one.content != each.content for one in group[:number]
+            ):
                 yield each
 
 
@@ -277,7 +291,7 @@ BETWEEN_PAGES = 2.0
 
 
 def polling(history: ClientHistory) -> Iterator[Request]:
-    """Yield requests that read an object again and again without any change, in a state that ends by itself."""
+    """Yield repeated reads of an unchanged object in a state that ends by itself."""
 
     def waits(each: Request) -> bool:
         return each.answer.get("status") in WAITING.get(each.operation, ())
@@ -285,7 +299,9 @@ def polling(history: ClientHistory) -> Iterator[Request]:
     def continues(one: Request, other: Request) -> bool:
         return waits(other) and one.entry.answer == other.entry.answer
 
-    for group in history.grouped(lambda each: each.entry.path if each.operation in WAITING else None):
+    for group in history.grouped(
+        lambda each: each.entry.path if each.operation in WAITING else None
+    ):
         for sequence in sequences(group, continues, within=BETWEEN_READS):
             if len(sequence) >= MANY_READS and waits(sequence[0]):
                 yield from sequence
@@ -298,7 +314,7 @@ def is_long_list(request: Request) -> object:
 
 
 def first_pages(history: ClientHistory) -> Iterator[Request]:
-    """Yield reads of lists with several pages if no other page, and no other page size, was ever requested."""
+    """Yield first pages of longer lists if the client never asked for another page or page size."""
     for group in history.grouped(lambda each: each.entry.path if list_of(each) else None):
         if not any(PAGE_PARAMETERS & each.query.keys() for each in group):
             yield from filter(is_long_list, group)
@@ -325,7 +341,7 @@ def has_placeholder(request: Request, pattern: str = "CHECKOUT_SESSION_ID") -> o
 
 
 def unconfirmed(history: ClientHistory) -> Iterator[Request]:
-    """Yield paid checkout sessions that the client neither read afterwards nor received the event of."""
+    """Yield paid checkout sessions that the client neither read nor got the event of."""
     if len(history.journal.entries) == MAX_REQUESTS:
         return  # the journal may have dropped the read
     for creation in _completed(history):
@@ -334,7 +350,7 @@ def unconfirmed(history: ClientHistory) -> Iterator[Request]:
 
 
 def confirmed(history: ClientHistory) -> list[Request]:
-    """Return the paid sessions if the client read each. What it makes of an event that it acknowledged cannot be seen."""
+    """Return the paid sessions if all were read. The use of an acknowledged event is not seen."""
     completed = [*_completed(history)]
     return completed if all(_was_read(history, creation) for creation in completed) else []
 
@@ -349,7 +365,11 @@ def _completed(history: ClientHistory) -> Iterator[Request]:
 
 
 def _was_read(history: ClientHistory, creation: Request) -> bool:
-    reads = (each for each in history.requests if each.operation in ("getCheckoutSession", "listCheckoutSessions"))
+    reads = (
+        each
+        for each in history.requests
+        if each.operation in ("getCheckoutSession", "listCheckoutSessions")
+    )
     sessions = (session for each in reads for session in each.answer.get("data", [each.answer]))
     wanted = (creation.answer["id"], "complete")
     return any((session.get("id"), session.get("status")) == wanted for session in sessions)
@@ -371,16 +391,20 @@ def is_attempted(delivery: WebhookDelivery) -> bool:
 
 
 def is_late(attempt: DeliveryAttempt) -> bool:
-    return (attempt.error or "").startswith(LATE) or (attempt.status_code is not None and attempt.duration_ms > SLOW_MS)
+    return (attempt.error or "").startswith(LATE) or (
+        attempt.status_code is not None and attempt.duration_ms > SLOW_MS
+    )
 
 
 def is_rejected(delivery: WebhookDelivery) -> bool:
-    """Return whether it failed with an answer that was not 2xx; attempts without any answer do not count."""
-    return delivery.status == "failed" and any((each.status_code or 0) >= 300 for each in delivery.attempts[-1:])
+    """Return whether it failed with a non-2xx response; attempts without one do not count."""
+    return delivery.status == "failed" and any(
+        (each.status_code or 0) >= 300 for each in delivery.attempts[-1:]
+    )
 
 
 def is_forged(delivery: WebhookDelivery, *, believed: bool = False) -> bool:
-    """Return whether a delivery was tampered with, or had a forged copy; ``believed`` if the receiver accepted that."""
+    """Return whether a delivery was forged or had a forged copy (``believed``: and accepted)."""
     return any(
         (each.error == TAMPERED and (not believed or (each.status_code or 500) < 300))
         or (each.error or "").startswith(f"{FORGED}accepted" if believed else FORGED)
@@ -389,7 +413,7 @@ def is_forged(delivery: WebhookDelivery, *, believed: bool = False) -> bool:
 
 
 def is_in_development(endpoint: WebhookEndpoint) -> bool:
-    """Return whether an endpoint is on this machine, of a test App: what goes there need not be protected."""
+    """Return whether an endpoint is a test App's on this machine, which needs no protection."""
     return not endpoint.livemode and loopback(urlsplit(endpoint.url).hostname or "")
 
 
@@ -397,7 +421,7 @@ def is_in_development(endpoint: WebhookEndpoint) -> bool:
 
 
 class Finder(NamedTuple):
-    """``occasions`` are what a rule is about; without any, the client did not exercise it. ``violations`` break it."""
+    """Requests or objects: ``occasions`` exercise a rule, ``violations`` break it."""
 
     occasions: Find
     violations: Find
@@ -406,7 +430,8 @@ class Finder(NamedTuple):
 FINDERS: Mapping[str, Finder] = {
     "ignored-retry-after": Finder(requests(lambda it: it.status == 429), ignored_waits),
     "unsafe-retry": Finder(
-        requests(lambda it: it.operation in CREATING and (it.status >= 500 or it.status == 409)), unsafe_retries
+        requests(lambda it: it.operation in CREATING and (it.status >= 500 or it.status == 409)),
+        unsafe_retries,
     ),
     "idempotency-key-reused": Finder(requests(lambda it: it.key), reused_keys),
     "secret-exposed": Finder(requests(), requests(lambda it: SECRET.search(it.text))),
@@ -421,19 +446,24 @@ FINDERS: Mapping[str, Finder] = {
     "retried-too-often": Finder(requests(lambda it: it.status >= 500), stubborn_retries),
     "no-time-limit": Finder(
         requests(lambda it: it.entry.duration_ms > 1000),
-        requests(lambda it: it.entry.duration_ms > LONG_MS and it.headers.get(b"user-agent") != HELPERS),
+        requests(
+            lambda it: it.entry.duration_ms > LONG_MS and it.headers.get(b"user-agent") != HELPERS
+        ),
     ),
     "refund-without-key": Finder(
         requests(lambda it: it.operation == "createRefund"),
         requests(lambda it: it.operation == "createRefund" and it.key is None),
     ),
     "session-id-escaped": Finder(
-        requests(has_placeholder), requests(lambda it: has_placeholder(it, "(?i)%7BCHECKOUT_SESSION_ID%7D"))
+        requests(has_placeholder),
+        requests(lambda it: has_placeholder(it, "(?i)%7BCHECKOUT_SESSION_ID%7D")),
     ),
     "completion-unconfirmed": Finder(confirmed, unconfirmed),
     "polling": Finder(requests(lambda it: it.operation in WAITING), polling),
     "secret-key-in-browser": Finder(requests(), requests(is_foreign)),
-    "slow-webhook-answer": Finder(deliveries(is_attempted), deliveries(lambda it: any(map(is_late, it.attempts)))),
+    "slow-webhook-answer": Finder(
+        deliveries(is_attempted), deliveries(lambda it: any(map(is_late, it.attempts)))
+    ),
     "webhook-not-acknowledged": Finder(deliveries(is_attempted), deliveries(is_rejected)),
     "webhook-basic": Finder(endpoints(), endpoints(lambda it: it.security_profile == "BASIC")),
     "webhook-certificate-unchecked": Finder(

@@ -1,4 +1,4 @@
-"""The history of a client: its requests and deliveries in the journal of a world, prepared for the rules."""
+"""A client's history: a world's requests and deliveries in the journal, ready for the rules."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ class Request:
 
     @cached_property
     def query(self) -> dict[str, str]:
-        pairs = (part.partition("=") for part in self.entry.query.decode("latin-1").split("&") if part)
+        pairs = (
+            part.partition("=") for part in self.entry.query.decode("latin-1").split("&") if part
+        )
         return {name: value for name, _, value in pairs}
 
     @cached_property
@@ -59,14 +61,22 @@ class Request:
 
     @property
     def content(self) -> Hashable:
-        """Method, path, query and body, by which equal requests are found. None if the body was not read."""
-        has_body = b"transfer-encoding" in self.headers or self.headers.get(b"content-length", b"0") != b"0"
+        """Return method, path, query and body, to find equal requests; None if no body was read."""
+        has_body = (
+            b"transfer-encoding" in self.headers
+            or self.headers.get(b"content-length", b"0") != b"0"
+        )
         return None if has_body and not self.entry.body else (*self.outline, self.entry.body)
 
     @property
     def outline(self) -> tuple[Hashable, ...]:
         """Method, path, query and length: what is known of a request whose body was not read."""
-        return self.entry.method, self.entry.path, self.entry.query, self.headers.get(b"content-length")
+        return (
+            self.entry.method,
+            self.entry.path,
+            self.entry.query,
+            self.headers.get(b"content-length"),
+        )
 
     @property
     def text(self) -> str:
@@ -87,7 +97,7 @@ class Repetition(NamedTuple):
 
     @property
     def waited(self) -> float:
-        """How long the client waited, in seconds: real time, or the world's where a tester moved that further."""
+        """The client's wait in seconds: real time, or the world's if a tester moved it more."""
         begun, again = self.first.entry.checkpoint.now, self.again.entry.checkpoint.now
         return max(self.pause, calendar.seconds_between(begun, again))
 
@@ -104,7 +114,9 @@ class ClientHistory:
         self.journal: Journal = view.journal
         self._entries = view.journal.entries
         self.requests: list[Request] = [
-            Request(each, n) for n, each in enumerate(self._entries) if each.path.startswith(SERVICE)
+            Request(each, n)
+            for n, each in enumerate(self._entries)
+            if each.path.startswith(SERVICE)
         ]
         self.endpoints: dict[str, WebhookEndpoint] = {}
         self.deliveries: list[WebhookDelivery] = []
@@ -123,16 +135,19 @@ class ClientHistory:
         """Each request that was sent again with the same content."""
         return self.repeated(lambda each: each.content)
 
-    def repeated(self, key: Callable[[Request], Hashable], within: float = RETRY_WINDOW) -> list[Repetition]:
-        """Return each request that was followed, within these seconds of real time, by one with the same value of ``key``.
+    def repeated(
+        self, key: Callable[[Request], Hashable], within: float = RETRY_WINDOW
+    ) -> list[Repetition]:
+        """Return requests followed, within these real seconds, by one with the same ``key`` value.
 
-        A request sent before the response to the first is no retry. While a test freezes real time, no retry is found.
+        A request sent before the response to the first is no retry. While a test freezes real time,
+        no retry is found.
         """
         pairs = [Repetition(*pair) for group in self.grouped(key) for pair in pairwise(group)]
         return [pair for pair in pairs if 0 < pair.pause <= within]
 
     def world_unchanged(self, first: Request, again: Request) -> bool:
-        """Return whether nothing happened between the two: no unit of work, and no call of the control API."""
+        """Return whether nothing happened between: no unit of work, no control API call."""
         between = self._entries[first.number + 1 : again.number]
         no_unit_between = first.entry.last_unit == again.entry.checkpoint.units
         return no_unit_between and all(each.path.startswith(SERVICE) for each in between)
@@ -143,26 +158,35 @@ class ClientHistory:
                 self.endpoints[endpoint.id] = endpoint
         for delivery in self.world.table(WebhookDelivery):
             event = self.world.get(Event, delivery.event)
-            if event and event.type == "checkout.session.completed" and delivery.status == "succeeded":
+            if (
+                event
+                and event.type == "checkout.session.completed"
+                and delivery.status == "succeeded"
+            ):
                 self.notified.add(event.about)
             if delivery.webhook in self.endpoints:
                 self.deliveries.append(delivery)
 
 
 def list_of(request: Request) -> Hashable:
-    """Return the path and the filters of a list, without the page; None if the request reads no list."""
+    """Return a list's path and filters without the page; None if the request reads no list."""
     if not request.operation.startswith("list") or request.status != 200:
         return None
-    return request.entry.path, frozenset(pair for pair in request.query.items() if pair[0] not in PAGE_PARAMETERS)
+    return request.entry.path, frozenset(
+        pair for pair in request.query.items() if pair[0] not in PAGE_PARAMETERS
+    )
 
 
 def sequences(
     requests: list[Request], continues: Callable[[Request, Request], bool], within: float = math.inf
 ) -> Iterator[list[Request]]:
-    """Split requests into sequences in which each one continues the one before, ``within`` seconds of real time."""
+    """Split requests into sequences that continue each other ``within`` seconds of real time."""
     sequence: list[Request] = []
     for each in requests:
-        if sequence and (each.entry.began - sequence[-1].entry.began > within or not continues(sequence[-1], each)):
+        if sequence and (
+            each.entry.began - sequence[-1].entry.began > within
+            or not continues(sequence[-1], each)
+        ):
             yield sequence
             sequence = []
         sequence.append(each)

@@ -25,7 +25,7 @@ class LoggedUnit(NamedTuple):
 
     @property
     def at(self) -> Timestamp | None:
-        """The world's instant while it ran, from a record it created or changed; None if no record says."""
+        """The world's instant, from a record that the unit created or changed; None without."""
         for change in self.unit.changes:
             created = None if change.old else getattr(change.new, "created_at", None)
             at: Timestamp | None = getattr(change.new, "updated_at", created)
@@ -35,11 +35,12 @@ class LoggedUnit(NamedTuple):
 
     @property
     def job(self) -> Job | None:
-        """The job that it ran, if any: a job is removed from the schedule first of all, and it was due."""
+        """The job that ran, if any: it was due, and the unit first removes it from the schedule."""
         first = self.unit.changes[0]
         if self.unit.cause is not None or first.new is not None or not isinstance(first.old, Job):
             return None
-        # A tester can have the operator answer early: that removes a job first, too, but one that is not due.
+        # A tester can have the operator answer early: that removes a job first, too, but one that
+        # is not due.
         return first.old if self.at is None or first.old.due <= self.at else None
 
     def created(self, id: str) -> bool:
@@ -49,12 +50,15 @@ class LoggedUnit(NamedTuple):
 class Causality:
     """Finds the causes of changes as far back as the journal goes.
 
-    After :meth:`read`, by ids: in ``touching`` the units of work that added, changed or removed a record, oldest first,
-    and in ``creators`` the one that planned a job, emitted an event or wrote an email.
+    After :meth:`read`, by ids: in ``touching`` the units of work that added, changed or removed a
+    record, oldest first, and in ``creators`` the one that planned a job, emitted an event or wrote
+    an email.
     """
 
     def __init__(self, journal: Journal) -> None:
-        self.units: list[LoggedUnit] = [LoggedUnit(number, unit) for number, unit in journal.enumerate()]
+        self.units: list[LoggedUnit] = [
+            LoggedUnit(number, unit) for number, unit in journal.enumerate()
+        ]
         self.touching: dict[str, list[LoggedUnit]] = {}
         self.creators: dict[str, LoggedUnit] = {}
         self.requests: dict[str, LoggedRequest] = {entry.id: entry for entry in journal.entries}
@@ -62,7 +66,9 @@ class Causality:
     def read(self) -> None:
         for logged in self.units:
             for change in logged.unit.changes:
-                if (units := self.touching.setdefault(change.record.id, [logged]))[-1] is not logged:
+                if (units := self.touching.setdefault(change.record.id, [logged]))[
+                    -1
+                ] is not logged:
                     units.append(logged)
                 if change.old is None and type(change.new) in CAUSED:
                     self.creators[change.record.id] = logged
@@ -80,13 +86,21 @@ class Causality:
     def request_of(self, logged: LoggedUnit) -> str | None:
         """Return the id of the request that a unit of work belongs to, or None.
 
-        Units of work of the control API have no cause. Theirs is the request during which they ran; of several at the
-        same time, the one with the fewest units of work.
+        Units of work of the control API have no cause. Theirs is the request during which they ran;
+        of several at the same time, the one with the fewest units of work.
         """
         if logged.unit.cause is not None:
             return logged.unit.cause
-        found = [each for each in self.requests.values() if each.checkpoint.units < logged.number <= each.last_unit]
-        return min(found, key=lambda each: each.last_unit - each.checkpoint.units).id if found else None
+        found = [
+            each
+            for each in self.requests.values()
+            if each.checkpoint.units < logged.number <= each.last_unit
+        ]
+        return (
+            min(found, key=lambda each: each.last_unit - each.checkpoint.units).id
+            if found
+            else None
+        )
 
     def planners(self, job: Job | FailedJob) -> Iterator[Job]:
         """Yield the job that planned a job, the one that planned that, and so on."""

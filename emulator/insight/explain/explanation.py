@@ -1,4 +1,4 @@
-"""The explanation of an object: the requests, jobs, transitions, events, deliveries and emails that led to its state.
+"""The explanation of an object: requests, jobs, transitions, events, deliveries, emails before it.
 
 Each step comes after its cause.
 """
@@ -32,9 +32,11 @@ REACTING_KINDS: Mapping[str, frozenset[str]] = {
     "payment_intent.failed": frozenset({"subscription", "invoice", "checkout_session"}),
     "invoice.paid": frozenset({"subscription"}),
     "invoice.payment_overdue": frozenset({"subscription"}),
-    "customer.deleted": frozenset({"subscription", "payment_intent", "checkout_session", "address"}),
+    "customer.deleted": frozenset(
+        {"subscription", "payment_intent", "checkout_session", "address"}
+    ),
 }
-"""The events that have reactions, each with the kinds of object its reactions create or change (``REACTIONS``)."""
+"""The events with reactions, and the kinds of object those create or change (``REACTIONS``)."""
 
 EMAIL_EVENTS: Mapping[str, str] = {
     "receipt": "transaction.succeeded",
@@ -47,7 +49,7 @@ EMAIL_EVENTS: Mapping[str, str] = {
 
 
 class ExplanationStep(msgspec.Struct, frozen=True, kw_only=True):
-    """One step. ``object`` is the id of its object, ``caused_by`` the id of the step that caused it, if known.
+    """One step. ``object`` is its object's id, ``caused_by`` the id of its cause's step, if known.
 
     ``subject``, ``outcome`` and ``times`` are the parts of its ``summary`` (:class:`StepText`).
     """
@@ -64,7 +66,7 @@ class ExplanationStep(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Explanation:
-    """The steps that led to a record, each after its cause; ``complete`` unless the journal no longer has them all.
+    """The steps to a record, each after its cause; ``complete`` if the journal still has them all.
 
     ``_step_ids`` maps the ids of requests, jobs and events to the step that stands for them.
     """
@@ -80,7 +82,7 @@ class Explanation:
         self._step_ids: dict[str, str] = {}
 
     def build(self) -> None:
-        """Add the steps that only records show, then those of each unit of work in the journal, in order."""
+        """Add the steps that only records show, then those of the journal's units of work."""
         self._causality.read()
         units = {unit.number: unit for unit in self._causality.touching.get(self._record.id, ())}
         self.complete = any(unit.created(self._record.id) for unit in units.values())
@@ -96,7 +98,14 @@ class Explanation:
         for failed in self._world.table(FailedJob):
             if failed.about == self._record.id:
                 text, cause = self._texts.of_failure(failed), self._planner(failed)
-                self._add(text, at=failed.due, kind="job", id=failed.id, object=failed.about, caused_by=cause)
+                self._add(
+                    text,
+                    at=failed.due,
+                    kind="job",
+                    id=failed.id,
+                    object=failed.about,
+                    caused_by=cause,
+                )
 
     # -- what concerns the object
 
@@ -127,9 +136,13 @@ class Explanation:
                 if self._record.kind in REACTING_KINDS.get(new.type, ()):
                     trigger = new
             elif isinstance(new, Email) and is_new and self._concerns(new):
-                self._add_email(new, self._reason(logged, latest.get(EMAIL_EVENTS.get(new.topic, ""))))
+                self._add_email(
+                    new, self._reason(logged, latest.get(EMAIL_EVENTS.get(new.topic, "")))
+                )
             # No change of an event is shown, and a delivery has its attempts on record itself.
-            elif new and new.id == self._record.id and not isinstance(new, (Event, WebhookDelivery)):
+            elif (
+                new and new.id == self._record.id and not isinstance(new, (Event, WebhookDelivery))
+            ):
                 self._add_change(logged, number, trigger)
 
     def _add_change(self, logged: LoggedUnit, number: int, trigger: Event | None) -> None:
@@ -140,29 +153,39 @@ class Explanation:
             self._add(text, at=at, kind="transition", object=self._record.id, caused_by=cause)
 
     def _instant(self, logged: LoggedUnit, cause: str | None) -> Timestamp:
-        """Return when a unit of work changed the object: not before its cause, even if a tester edited its dates."""
+        """Return a change's instant: not before its cause, even if a tester edited its dates."""
         caused_at = next((step.at for step in reversed(self.steps) if step.id == cause), "")
         at = logged.at or caused_at
         return at if caused_at <= at <= self._world.now else caused_at or self._world.now
 
     def _emitted(self, logged: LoggedUnit, number: int) -> str | None:
-        """Return the type of the event that a transition emitted: the event is then the very next change."""
+        """Return the type of the event of a transition: the event is then the very next change."""
         following = logged.unit.changes[number + 1 : number + 2]
         event = following[0].new if following else None
         return event.type if isinstance(event, Event) and self._concerns(event) else None
 
     def _reason(self, logged: LoggedUnit, trigger: Event | None) -> str | None:
-        """Return the cause of a change: the event that it is a reaction to, or the request or job."""
+        """Return a change's cause: the event that it is a reaction to, or the request or job."""
         cause = self._cause(logged)
         return cause if trigger is None else self._add_event(trigger, cause)
 
     def _add_event(self, event: Event, cause: str | None) -> str:
         if event.id not in self._step_ids:
             text = self._texts.of_event(event, self._record.id)
-            self._add(text, at=event.created_at, kind="event", id=event.id, object=event.about, caused_by=cause)
+            self._add(
+                text,
+                at=event.created_at,
+                kind="event",
+                id=event.id,
+                object=event.about,
+                caused_by=cause,
+            )
             if self._concerns(event):
                 for delivery in self._world.table(WebhookDelivery).where("event", event.id):
-                    if not isinstance(self._record, WebhookDelivery) or delivery.id == self._record.id:
+                    if (
+                        not isinstance(self._record, WebhookDelivery)
+                        or delivery.id == self._record.id
+                    ):
                         self._add_delivery(delivery)
         return event.id
 
@@ -170,7 +193,10 @@ class Explanation:
         endpoint = self._world.get(WebhookEndpoint, delivery.webhook)
         url = delivery.webhook if endpoint is None else endpoint.url
         for attempt in delivery.attempts or [None]:
-            at, text = attempt.at if attempt else delivery.created_at, self._texts.of_attempt(delivery, attempt, url)
+            at, text = (
+                attempt.at if attempt else delivery.created_at,
+                self._texts.of_attempt(delivery, attempt, url),
+            )
             own = {"id": delivery.id, "object": delivery.webhook, "caused_by": delivery.event}
             self._add(text, at=at, kind="delivery", **own)
 
@@ -179,18 +205,20 @@ class Explanation:
         self._add(self._texts.of_email(email), at=email.created_at, kind="email", **own)
 
     def _add_unlogged(self, record: Event | Email) -> None:
-        """Add a record that is older than the journal; an event still names the request that caused it."""
+        """Add a record older than the journal; an event still names the request behind it."""
         if isinstance(record, Email):
             self._add_email(record, None)
             return
         if record.request is not None and record.request not in self._step_ids:
-            self._add_request(record.request, record.created_at, self.gettext("emitted {type}", type=record.type))
+            self._add_request(
+                record.request, record.created_at, self.gettext("emitted {type}", type=record.type)
+            )
         self._add_event(record, record.request)
 
     # -- causes
 
     def _cause(self, logged: LoggedUnit) -> str | None:
-        """Return the step of the request or job of a unit of work; it is added, after its own causes, if it is missing."""
+        """Return the step of a unit's request or job; add it after its causes if it is missing."""
         job, action = logged.job, self._action(logged)
         if job is None:
             return self._request_of(logged, action)
@@ -209,15 +237,21 @@ class Explanation:
         return self.gettext("changed it") if logged.unit.touches(id) else ""
 
     def _planner(self, job: Job | FailedJob) -> str | None:
-        """Return the step that planned a job. Equal jobs, each planned by the one before, become one step."""
-        planners = [*takewhile(lambda planner: planner.id not in self._step_ids, self._causality.planners(job))]
+        """Return the step that planned a job. Equal jobs that plan each other are one step."""
+        planners = [
+            *takewhile(
+                lambda planner: planner.id not in self._step_ids, self._causality.planners(job)
+            )
+        ]
         cause = self._origin(planners[-1] if planners else job)
-        for _, equal_jobs in groupby(reversed(planners), key=lambda planner: (planner.name, planner.about)):
+        for _, equal_jobs in groupby(
+            reversed(planners), key=lambda planner: (planner.name, planner.about)
+        ):
             cause = self._add_jobs([*equal_jobs], cause)
         return cause
 
     def _origin(self, job: Job | FailedJob) -> str | None:
-        """Return the step that planned the first of several jobs: a request, or a job that has a step already."""
+        """Return the step that planned the first of some jobs: a request, or a job with a step."""
         logged = self._causality.creators.get(job.id)
         if logged is None:
             self.complete = False
@@ -260,7 +294,7 @@ MAX_STEPS = 1000
 
 
 def explain(view: View, id: str, language: Language) -> dict[str, Any]:
-    """Return how an object stands and the chain of steps that led there; 404 if there is no such object."""
+    """Return an object's standing and the chain of steps to it; 404 if there is no such object."""
     record = find(view.world, id)
     explanation = Explanation(view, record, language)
     explanation.build()

@@ -1,4 +1,4 @@
-"""The text of explanations: each step in one short sentence, in the reader's language; steps grouped for people.
+"""The text of explanations: a short sentence for each step in the reader's language; groups.
 
 Groups are the steps by what started them, in lanes, with repeats counted.
 """
@@ -39,7 +39,7 @@ TRANSITIONS = {machine.kind: machine.rows for machine in STATE_MACHINES}
 
 
 class StepText(NamedTuple):
-    """The sentence of a step, and its parts: what it is about, and how that ended. ``times``: equal steps in one."""
+    """A step's sentence and its parts: subject and outcome. ``times`` counts equal steps in one."""
 
     summary: str
     subject: str
@@ -65,14 +65,24 @@ class StepTexts:
 
     def of_jobs(self, name: str, about: str | None, times: int, action: str = "") -> StepText:
         """Return a job that ran, or several, each planned by the one before."""
-        job = self.gettext("job {job} of {id}", job=name, id=about) if about else self.gettext("job {job}", job=name)
-        said = N_("{job} ran") if times == 1 else N_("{job} ran {count} times, each planned by the one before")
+        job = (
+            self.gettext("job {job} of {id}", job=name, id=about)
+            if about
+            else self.gettext("job {job}", job=name)
+        )
+        said = (
+            N_("{job} ran")
+            if times == 1
+            else N_("{job} ran {count} times, each planned by the one before")
+        )
         ran = self.gettext(said, job=job, count=times)
         summary = self.gettext("{ran} and {action}", ran=ran, action=action) if action else ran
         return StepText(summary, name, times=times)
 
     def of_failure(self, job: FailedJob) -> StepText:
-        summary = self.gettext("job {job} failed and was undone: {error}", job=job.name, error=job.error)
+        summary = self.gettext(
+            "job {job} failed and was undone: {error}", job=job.name, error=job.error
+        )
         return StepText(summary, job.name, job.error)
 
     def of_event(self, event: Event, id: str) -> StepText:
@@ -81,8 +91,10 @@ class StepTexts:
         said = N_("{type} emitted") if is_own else N_("{type} emitted for {id}")
         return StepText(self.gettext(said, type=event.type, id=event.about), event.type)
 
-    def of_attempt(self, delivery: WebhookDelivery, attempt: DeliveryAttempt | None, url: str) -> StepText:
-        """Return one delivery attempt and its outcome; after the last one also when the next is due.
+    def of_attempt(
+        self, delivery: WebhookDelivery, attempt: DeliveryAttempt | None, url: str
+    ) -> StepText:
+        """Return a delivery attempt and its outcome; for the last one also the next one's time.
 
         A delivery without attempts is pending, or its endpoint was disabled.
         """
@@ -97,19 +109,26 @@ class StepTexts:
             return StepText(self.gettext(said, type=type, url=url), type, delivery.status)
         status = attempt.status_code
         if status is not None and status < 300:
-            delivered = self.gettext("{type} delivered to {url} with {status}", type=type, url=url, status=status)
+            delivered = self.gettext(
+                "{type} delivered to {url} with {status}", type=type, url=url, status=status
+            )
             return StepText(delivered, type, str(status))
         reason = str(attempt.error or status)
-        summary = self.gettext("{type} not delivered to {url}: {reason}", type=type, url=url, reason=reason)
+        summary = self.gettext(
+            "{type} not delivered to {url}: {reason}", type=type, url=url, reason=reason
+        )
         if delivery.next_attempt_at and attempt is delivery.attempts[-1]:
             summary += self.gettext("; next attempt at {instant}", instant=delivery.next_attempt_at)
         return StepText(summary, type, reason)
 
     def of_email(self, email: Email) -> StepText:
-        return StepText(self.gettext("email {kind} to {address}", kind=email.topic, address=email.to), email.topic)
+        return StepText(
+            self.gettext("email {kind} to {address}", kind=email.topic, address=email.to),
+            email.topic,
+        )
 
     def of_change(self, change: Change, event: str | None) -> StepText | None:
-        """Return how a record changed, with the trigger of the transition if only one fits; None if nothing visible changed.
+        """Return a record's change, with the transition's only fitting trigger; None if invisible.
 
         ``event`` is the type of the event emitted for the record right after.
         """
@@ -119,17 +138,31 @@ class StepTexts:
         trigger = _trigger(type(new), before, after, event)
         by = self.gettext(" by `{trigger}`", trigger=trigger) if trigger else ""
         if old is None:
-            made = self.gettext("created as {status}", status=after) if after else self.gettext("created")
+            made = (
+                self.gettext("created as {status}", status=after)
+                if after
+                else self.gettext("created")
+            )
             return StepText(f"{made}{by}", f"→ {after or 'created'}", trigger)
         names = _different(old, new)
-        cause = failure_cause(self.language, new) if isinstance(new, Subscription) and trigger in FAILING else ""
+        cause = (
+            failure_cause(self.language, new)
+            if isinstance(new, Subscription) and trigger in FAILING
+            else ""
+        )
         details = (cause.replace("\N{NO-BREAK SPACE}", " "), self._differences(old, new, names))
         fields = "; ".join(filter(None, details))
         if before != after or by:
             return StepText(
-                f"{before} -> {after}{by}{f' ({fields})' if fields else ''}", f"{before} → {after}", trigger
+                f"{before} -> {after}{by}{f' ({fields})' if fields else ''}",
+                f"{before} → {after}",
+                trigger,
             )
-        return StepText(self.gettext("changed {fields}", fields=fields), ", ".join(names)) if names else None
+        return (
+            StepText(self.gettext("changed {fields}", fields=fields), ", ".join(names))
+            if names
+            else None
+        )
 
     def _differences(self, old: Record, new: Record, names: list[str]) -> str:
         """Return how fields changed; of a long value only that it did."""
@@ -140,19 +173,29 @@ class StepTexts:
                 how = N_("set") if getattr(old, name) is None else N_("changed")
                 texts = [self.gettext(N_("removed") if getattr(new, name) is None else how)]
             shown.append(f"{name} {' -> '.join(texts)}")
-        more = self.gettext(" and {count} more", count=len(names) - FIELDS) if len(names) > FIELDS else ""
+        more = (
+            self.gettext(" and {count} more", count=len(names) - FIELDS)
+            if len(names) > FIELDS
+            else ""
+        )
         return ", ".join(shown) + more
 
     def _text(self, record: Record, name: str) -> str:
-        """Return the value of a field; of one that holds an amount, the amount with its currency."""
+        """Return a field's value; of an amount, with its currency."""
         value, currency = getattr(record, name), getattr(record, "currency", None)
         if name in MONEY_FIELDS and currency is not None and value is not None:
             return self.language.money(value, currency).replace("\N{NO-BREAK SPACE}", " ")
-        return value if isinstance(value, str) else json.dumps(msgspec.to_builtins(value), ensure_ascii=False)
+        return (
+            value
+            if isinstance(value, str)
+            else json.dumps(msgspec.to_builtins(value), ensure_ascii=False)
+        )
 
 
-def _trigger(kind: type[Record], before: str | None, after: str | None, event: str | None) -> str | None:
-    """Return the trigger of a transition; None if several triggers fit, or if the state stayed and no event was emitted."""
+def _trigger(
+    kind: type[Record], before: str | None, after: str | None, event: str | None
+) -> str | None:
+    """Return a transition's trigger; None if several fit, or if nothing moved and no event came."""
     rows = [row for row in TRANSITIONS.get(kind, ()) if (row.source, row.target) == (before, after)]
     triggers = {row.trigger for row in rows if row.event == event}
     silent = before == after and event is None
@@ -161,7 +204,11 @@ def _trigger(kind: type[Record], before: str | None, after: str | None, event: s
 
 def _different(old: Record, new: Record) -> list[str]:
     hidden = {"status", "updated_at", *hidden_fields(type(new))}
-    return [name for name in new.__struct_fields__ if name not in hidden and getattr(old, name) != getattr(new, name)]
+    return [
+        name
+        for name in new.__struct_fields__
+        if name not in hidden and getattr(old, name) != getattr(new, name)
+    ]
 
 
 # -- chains
@@ -178,7 +225,7 @@ _LANE_OF = {
     "delivery": "webhooks",
     "email": "emails",
 }
-"""The lane of each kind of step: requests, jobs, money and states, events that are sent with their deliveries, emails."""
+"""Lanes of kinds of step: requests, jobs, money and states, sent events (deliveries), emails."""
 
 STARTS = ("request", "job")
 """The kinds of step that start an episode."""
@@ -198,7 +245,7 @@ class Entry(NamedTuple):
 
 
 class Episode(NamedTuple):
-    """What one request or job caused, or several that did the same; ``first`` and ``last`` are when they began."""
+    """The effects of one request or job, or of equal ones, begun between ``first`` and ``last``."""
 
     first: str
     last: str
@@ -207,9 +254,11 @@ class Episode(NamedTuple):
 
 
 def episodes(chain: Sequence[ChainStep], object: str) -> list[Episode]:
-    """Return the episodes of the explanation of ``object``, an id; repeats of an episode become one."""
+    """Return the episodes in the explanation of ``object``, an id; repeats become one."""
     begun = [(steps[0]["at"], _entries(steps, object)) for steps in _by_start(chain)]
-    alike = [[*own] for _, own in groupby(begun, key=lambda each: [entry.shape for entry in each[1]])]
+    alike = [
+        [*own] for _, own in groupby(begun, key=lambda each: [entry.shape for entry in each[1]])
+    ]
     return [Episode(own[0][0], own[-1][0], len(own), own[-1][1]) for own in alike]
 
 
@@ -236,6 +285,6 @@ def _entries(steps: Sequence[ChainStep], object: str) -> list[Entry]:
 
 
 def _lane(step: ChainStep, object: str) -> str:
-    """Return the lane of a step: events of other objects are about the money, the object's own about webhooks."""
+    """Return a step's lane: other objects' events are about money, its own ones about webhooks."""
     is_of_another = step["kind"] == "event" and step["object"] != object
     return "money" if is_of_another else _LANE_OF[step["kind"]]

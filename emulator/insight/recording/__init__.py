@@ -1,1 +1,1 @@
-"""Recordings: what a client did in a world as steps, which become tests in several forms and can be played again."""
+"""Recordings: a client's actions in a world as steps, which become tests and can be replayed."""

@@ -1,7 +1,8 @@
-"""Builds a recording from the requests of a world: ids become references, and what changes nothing is left out.
+"""Builds a recording from a world's requests that change it: ids become references.
 
-Tests must not need, or disturb, an application, nor hold a card number, account or secret of anyone: inboxes stand in the
-place of webhook receivers, and test values in the place of masked ones.
+Tests must not need, or disturb, an application, nor hold a card number, account or secret of
+anyone: inboxes stand in the place of webhook receivers, and test values in the place of masked
+ones.
 """
 
 from __future__ import annotations
@@ -25,7 +26,15 @@ from emulator.insight.recording.journal_reader import (
     ids_in,
     request_ids,
 )
-from emulator.insight.recording.model import Call, ClockMove, Path, Recording, Reference, Text, joined
+from emulator.insight.recording.model import (
+    Call,
+    ClockMove,
+    Path,
+    Recording,
+    Reference,
+    Text,
+    joined,
+)
 
 # -- test values
 
@@ -49,7 +58,7 @@ CARD_FIELDS = ("number", "card_number", "pan")
 
 
 def with_test_values(value: Any, cards: Mapping[str, str], field: str = "") -> Any:
-    """Return a JSON value with test values in place of masked ones. ``cards`` are test cards by their last four digits."""
+    """Return JSON with test values for masked ones; ``cards``: test cards by last four digits."""
     if isinstance(value, dict):
         return {name: with_test_values(part, cards, name) for name, part in value.items()}
     if isinstance(value, list):
@@ -67,12 +76,16 @@ def with_test_values(value: Any, cards: Mapping[str, str], field: str = "") -> A
 
 _PAGE = re.compile(r"/(checkout|pay|invoice)/(\w+)")
 
-PAID: Mapping[str, str] = {"checkout": "checkout-sessions", "pay": "payment-links", "invoice": "invoices"}
+PAID: Mapping[str, str] = {
+    "checkout": "checkout-sessions",
+    "pay": "payment-links",
+    "invoice": "invoices",
+}
 """What the control API calls the objects of a page, by the first segment of the page's path."""
 
 
 def control_call(path: str, body: object) -> tuple[str, Any] | None:
-    """Return path and body of the call for a request to a page, as the journal has it, or None. Card numbers are masked."""
+    """Return path and body of the call for a page's request, with masked cards, or None."""
     page = _PAGE.fullmatch(path)
     if page is None or not isinstance(body, dict):
         return None
@@ -90,11 +103,18 @@ def control_call(path: str, body: object) -> tuple[str, Any] | None:
 NO_STEPS = frozenset(
     [
         *(MOVE, "freezeClock", "runClock", "stopClockAdvance"),
-        *("createSnapshot", "importSnapshot", "deleteSnapshot", "restoreSnapshot", "resetWorld", "rewind"),
+        *(
+            "createSnapshot",
+            "importSnapshot",
+            "deleteSnapshot",
+            "restoreSnapshot",
+            "resetWorld",
+            "rewind",
+        ),
         *("startRecording", "stopRecording"),
     ]
 )
-"""Operations that are no steps: the clock of a recording is frozen, and its world starts at the beginning."""
+"""Operations that are no steps: a recording has a frozen clock and a world at its beginning."""
 
 NAMES: Mapping[str, str] = {
     "subscription_plan": "plan",
@@ -117,17 +137,20 @@ def impossible(message: str) -> ApiError:
 
 
 def without_its_past(reason: str) -> ApiError:
-    """Return the error for a recording that would need objects from before the journal: a fresh world has none of them."""
+    """Return the error for a recording that needs objects from before the journal."""
     return impossible(
-        f"{reason}, and this world holds objects from before its journal: it was loaded, imported or read from a state file, "
-        f"or more than {MAX_REQUESTS:,} requests came. Reset it, do the same again, and record that."
+        f"{reason}, and this world holds objects from before its journal: it was loaded, imported"
+        f" or read from a state file, or more than {MAX_REQUESTS:,} requests came. Reset it, do the"
+        " same again, and record that."
     )
 
 
 class Builder:
     """Makes a recording of what was done in a world, between two requests where they are named."""
 
-    def __init__(self, runtime: Runtime, since: str | None = None, until: str | None = None) -> None:
+    def __init__(
+        self, runtime: Runtime, since: str | None = None, until: str | None = None
+    ) -> None:
         self._reader = reader = JournalReader(runtime)
         exchanges = reader.exchanges()
         after = {each.entry.id: number for number, each in enumerate(exchanges, 1)}
@@ -139,13 +162,18 @@ class Builder:
         self._done, self._now = runtime.journal.count, runtime.now()
         if end < len(exchanges):
             self._done, self._now = exchanges[end].place, exchanges[end].now
-        # Of a world with a past only a part can be done again: what its own requests did, and the events that they caused.
+        # Of a world with a past only a part can be done again: what its own requests did, and the
+        # events that they caused.
         self._is_part = first > 0 or bool(reader.past)
         self._among = {each.entry.id for each in exchanges[first:end]}
         if self._is_part:
             self._among |= reader.needed(self._exchanges, first, self._done)
-        self._cards = {rule.value[-4:]: rule.value for rule in reader.world.reference_data.magic["bank_card"]}
-        self._keys = Counter(redacted_headers(each.entry.headers).get("idempotency-key") for each in self._exchanges)
+        self._cards = {
+            rule.value[-4:]: rule.value for rule in reader.world.reference_data.magic["bank_card"]
+        }
+        self._keys = Counter(
+            redacted_headers(each.entry.headers).get("idempotency-key") for each in self._exchanges
+        )
         self._sources: dict[str, int] = {}
         """The first exchange that showed an id, by its place in the list."""
         for number, exchange in enumerate(self._exchanges):
@@ -173,23 +201,42 @@ class Builder:
         for call in self._steps:
             if isinstance(call, Call) and call.used:
                 numbers[call.kind] += 1
-                call.name = call.kind if numbers[call.kind] == 1 else f"{call.kind}_{numbers[call.kind]}"
+                call.name = (
+                    call.kind if numbers[call.kind] == 1 else f"{call.kind}_{numbers[call.kind]}"
+                )
         expected = events if len(events) <= MAX_EVENTS else None
-        return Recording(int(self._reader.world.seed), first, self._reader.first_settings(), self._steps, expected)
+        return Recording(
+            int(self._reader.world.seed),
+            first,
+            self._reader.first_settings(),
+            self._steps,
+            expected,
+        )
 
     # -- which exchanges become steps
 
     def _chosen(self) -> list[int]:
-        """Return the numbers of the exchanges that become calls, in order, with those that they depend on."""
-        steps = [(number, each.entry) for number, each in enumerate(self._exchanges) if _is_step(each)]
-        found = {number for number, entry in steps if entry.id in self._among or entry.operation == "updateApp"}
+        """Return the numbers of the exchanges that become calls and of those they depend on."""
+        steps = [
+            (number, each.entry) for number, each in enumerate(self._exchanges) if _is_step(each)
+        ]
+        found = {
+            number
+            for number, entry in steps
+            if entry.id in self._among or entry.operation == "updateApp"
+        }
         waiting = [*found]
         while waiting:
             number = waiting.pop()
             found.add(number)
             for id in request_ids(self._exchanges[number]):
-                # A request shows the id itself, or else the closest of its owners that one shows leads to it.
-                shown = (self._sources[each] for each in (id, *self._reader.owners(id)) if each in self._sources)
+                # A request shows the id itself, or else the closest of its owners that one shows
+                # leads to it.
+                shown = (
+                    self._sources[each]
+                    for each in (id, *self._reader.owners(id))
+                    if each in self._sources
+                )
                 source = next(shown, number)
                 waiting += [source] if source < number and source not in found else []
         return sorted(found)
@@ -197,7 +244,7 @@ class Builder:
     # -- steps
 
     def _add_steps(self, chosen: list[int], first: str) -> None:
-        """Add the calls, and the moves: the clock goes as far as it was asked to, and for the jobs that ran."""
+        """Add the calls, and the moves: the clock goes to the times asked for and to the jobs."""
         included, time = set(chosen), first
         for number, exchange in enumerate(self._exchanges):
             if not included or number < chosen[0]:
@@ -207,7 +254,11 @@ class Builder:
             if exchange.now > time and did_jobs and not is_move:
                 time = self._move({"to": exchange.now}, exchange.now)
             if is_move and exchange.entry.status < 300:
-                following = self._exchanges[number + 1].now if number + 1 < len(self._exchanges) else self._now
+                following = (
+                    self._exchanges[number + 1].now
+                    if number + 1 < len(self._exchanges)
+                    else self._now
+                )
                 time = self._moved(exchange, following) if following > exchange.now else time
             if number in included:
                 # Its own references come first: finding what they refer to may take another call.
@@ -221,7 +272,7 @@ class Builder:
             self._move({"to": self._now}, self._now)
 
     def _moved(self, exchange: Exchange, following: str) -> str:
-        """Add a move as it was asked for, or, if it had not come there by the following request, as far as it came."""
+        """Add a move as asked for, or as far as it came by the following request."""
         is_whole, answer = exchange.entry.status == 200, exchange.answer
         target = answer["now" if is_whole else "to"]
         if is_whole or (target is not None and target <= following):
@@ -239,37 +290,51 @@ class Builder:
             (path, body), status = paid, 200
 
         def referring(value: Any) -> Any:
-            """Return a JSON value with references in place of the ids that earlier steps answered."""
+            """Return a JSON value with references for the ids in earlier steps' responses."""
             return map_texts(value, lambda text: self._text(text, exchange.place))
 
         referred = referring(path)
         headers = referring(self._headers(exchange))
         body = referring(with_test_values(body, self._cards))
-        if entry.operation in ("createWebhook", "updateWebhook") and isinstance(body, dict) and "url" in body:
+        if (
+            entry.operation in ("createWebhook", "updateWebhook")
+            and isinstance(body, dict)
+            and "url" in body
+        ):
             body["url"] = self._inbox(str(exchange.body["url"]))
         kind = exchange.answer.get("object") if isinstance(exchange.answer, dict) else None
         kind = kind if isinstance(kind, str) and re.fullmatch("[a-z_]+", kind) else "answer"
         return Call(entry.method, referred, status, NAMES.get(kind, kind), headers, body)
 
     def _inbox(self, url: str) -> str | Text:
-        """Return the URL of a webhook endpoint in a recording. An inbox of the emulator stays the one it is."""
+        """Return the URL of a recording's webhook endpoint; the emulator's inboxes stay."""
         path = url.removeprefix(self._reader.world.base_url)
         return joined([Reference(None), path if path.startswith(INBOXES) else f"{INBOXES}recorded"])
 
     def _headers(self, exchange: Exchange) -> dict[str, str]:
-        sent = redacted_headers(exchange.entry.headers) if exchange.entry.path.startswith("/v1/") else {}
+        sent = (
+            redacted_headers(exchange.entry.headers)
+            if exchange.entry.path.startswith("/v1/")
+            else {}
+        )
         names = ["content-type"] if isinstance(exchange.body, str) else []
-        names += [*HEADERS, *(["idempotency-key"] if self._keys[sent.get("idempotency-key")] > 1 else [])]
+        names += [
+            *HEADERS,
+            *(["idempotency-key"] if self._keys[sent.get("idempotency-key")] > 1 else []),
+        ]
         return {name: sent[name] for name in names if name in sent}
 
     # -- references
 
     def _text(self, text: str, place: int) -> str | Text:
         parts = ID.split(text)
-        return joined(self._reference(part, place) if number % 2 else part for number, part in enumerate(parts))
+        return joined(
+            self._reference(part, place) if number % 2 else part
+            for number, part in enumerate(parts)
+        )
 
     def _reference(self, id: str, place: int) -> str | Reference:
-        """Return where an earlier call answered an id, if necessary one that is added for it; an id of nothing stays."""
+        """Return the reference to an id in a response; add a missing call. Unknown ids stay."""
         if id not in self._answers:
             if (listed := self._list(id, place)) is None:
                 return id
@@ -289,26 +354,36 @@ class Builder:
             return None
         path: list[str | Reference] = [f"/_emulator/objects?kind={found.kind}"]
         if found.owner:
-            path += ["&query=" if found.kind == "event" else "&related=", self._reference(found.owner, place)]
+            path += [
+                "&query=" if found.kind == "event" else "&related=",
+                self._reference(found.owner, place),
+            ]
         # The newest one needs no paging.
         path += [f"&page_size=1&page={found.position + 1}"] if found.position else []
         return Call("GET", joined(path), 200, f"{NAMES.get(found.kind, found.kind)}s")
 
     def _found(self, id: str, place: int) -> ListPlace | None:
-        """Return the list in which an object is found: the one where it is the newest, if there is such a list.
+        """Return the list whose newest object is this one, if there is one.
 
         That is still so after other steps are left out. For this the owner may be looked up, too.
         """
         owners = self._reader.owners(id)
         added = [owner for owner in owners if owner in self._answers]
-        lists = [found for owner in added if (found := self._reader.find(id, owner, place)) is not None]
+        lists = [
+            found for owner in added if (found := self._reader.find(id, owner, place)) is not None
+        ]
         if any(found.position == 0 for found in lists):
             return min(lists, key=lambda found: found.position)
         self._sought.add(id)
         for owner in owners:
             found = self._reader.find(id, owner, place)
             is_new = owner not in added and owner not in self._sought
-            if is_new and found is not None and found.position == 0 and self._reference(owner, place) != owner:
+            if (
+                is_new
+                and found is not None
+                and found.position == 0
+                and self._reference(owner, place) != owner
+            ):
                 return found
         return lists[0] if lists else self._reader.find(id, None, place)
 
@@ -322,6 +397,12 @@ def _is_step(exchange: Exchange) -> bool:
 
 
 def _cuts(exchange: Exchange) -> bool:
-    """Return whether it arranges a fault after which there is no response: what is recorded was answered."""
-    body = exchange.body if exchange.entry.operation == "arrangeFault" and isinstance(exchange.body, dict) else {}
-    return isinstance(then := body.get("then"), dict) and not then.keys().isdisjoint(("drop", "hang_ms"))
+    """Return whether it arranges a fault without a response: recorded requests have one."""
+    body = (
+        exchange.body
+        if exchange.entry.operation == "arrangeFault" and isinstance(exchange.body, dict)
+        else {}
+    )
+    return isinstance(then := body.get("then"), dict) and not then.keys().isdisjoint(
+        ("drop", "hang_ms")
+    )

@@ -1,4 +1,4 @@
-"""The journal of a world as recordings read it: its exchanges, what objects depend on, and where they are listed."""
+"""A world's journal for recordings: exchanges, objects' dependencies, and their places in lists."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ MOVE = "advanceClock"
 
 
 class Exchange(NamedTuple):
-    """A request and its answer. Bodies are JSON values, texts if they are no JSON, or None; secrets are masked.
+    """A request and response. Bodies: JSON values, texts if not JSON, or None; secrets are masked.
 
-    ``now`` is the world's instant at its beginning, ``jobs_until`` the instant of the last job that ran since the
-    request before, None if none did.
+    ``now`` is the world's instant at its beginning, ``jobs_until`` the instant of the last job that
+    ran since the request before, None if none did.
     """
 
     entry: LoggedRequest
@@ -48,7 +48,7 @@ class Exchange(NamedTuple):
 
 
 class ListPlace(NamedTuple):
-    """Where an object stands in a list of ``GET /_emulator/objects``: among those of an ``owner``, or among all."""
+    """An object's place in a list of ``GET /_emulator/objects``: an ``owner``'s or the whole."""
 
     kind: str
     owner: str | None
@@ -79,7 +79,7 @@ def request_ids(exchange: Exchange) -> set[str]:
 
 
 def causes(units: Iterable[LoggedUnit], causality: Causality) -> Iterator[str]:
-    """Yield the requests that did this, and those that planned the jobs, or the jobs that planned those, that did."""
+    """Yield the requests behind units of work, directly or through the jobs that they planned."""
     for logged in units:
         planned = [logged.job, *causality.planners(logged.job)] if logged.job is not None else []
         origin = causality.creators.get(planned[-1].id) if planned else logged
@@ -92,14 +92,21 @@ def causes(units: Iterable[LoggedUnit], causality: Causality) -> Iterator[str]:
 
 OWNERS = (
     *("about", "event", "webhook"),
-    *("subscription", "invoice", "checkout_session", "payment_link", "payment_intent", "transaction"),
+    *(
+        "subscription",
+        "invoice",
+        "checkout_session",
+        "payment_link",
+        "payment_intent",
+        "transaction",
+    ),
     *("customer", "plan", "product"),
 )
 """The fields that hold the id of an object's owner, those with the fewest objects first."""
 
 
 class JournalReader:
-    """Reads the journal of one world, as it is now, and finds objects that no answer in a recording shows."""
+    """Reads a world's journal as it is now; finds objects that no response of a recording shows."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
@@ -123,44 +130,60 @@ class JournalReader:
         return found
 
     def _first_unit(self, entry: LoggedRequest) -> LoggedUnit | None:
-        """Return the unit of work in which a request did what it asked for, or None if it changed nothing."""
+        """Return the unit of work of a request's own effect, or None if it changed nothing."""
         # Units of work of the control API have no cause, nor have jobs.
         cause = None if entry.path.startswith(CONTROL) else entry.id
         units = self._causality.between(entry.checkpoint.units, entry.last_unit)
         return next((unit for unit in units if unit.unit.cause == cause and unit.job is None), None)
 
     def _instant(self, entry: LoggedRequest, answer: Any, unit: LoggedUnit | None) -> str:
-        """Return when a request did what it asked for: on a clock that runs, later than it came in."""
+        """Return the instant of a request's effect: on a running clock later than its arrival."""
         if entry.operation == MOVE and entry.status == 200 and isinstance(answer, dict):
             return str(answer["from"])
         at = unit.at if unit is not None else None
-        return at if at is not None and entry.checkpoint.now < at < self._runtime.now() else entry.checkpoint.now
+        return (
+            at
+            if at is not None and entry.checkpoint.now < at < self._runtime.now()
+            else entry.checkpoint.now
+        )
 
     def jobs_until(self, after: int, last: int | None = None) -> str | None:
-        """Return the instant of the last job among the units of work after one number, up to another one."""
+        """Return the last job's instant among the units of work from one number to another."""
         units = self._causality.between(after, last)
         return max((job.due for unit in units if (job := unit.job) is not None), default=None)
 
     def first_settings(self) -> dict[str, Any]:
         """Return the settings with which the journal begins, where they are not the defaults."""
         former = (change.old for _, change in self._causality.changes)
-        first = next((old for old in former if isinstance(old, Settings)), self.world.require(Settings, "settings"))
-        values, defaults = (msgspec.json.decode(msgspec.json.encode(each)) for each in (first, Settings()))
+        first = next(
+            (old for old in former if isinstance(old, Settings)),
+            self.world.require(Settings, "settings"),
+        )
+        values, defaults = (
+            msgspec.json.decode(msgspec.json.encode(each)) for each in (first, Settings())
+        )
         assumptions = _differing(values.pop("assumptions"), defaults.pop("assumptions"))
-        return {**_differing(values, defaults), **({"assumptions": assumptions} if assumptions else {})}
+        return {
+            **_differing(values, defaults),
+            **({"assumptions": assumptions} if assumptions else {}),
+        }
 
     # -- what a part of the journal depends on, and what it caused
 
     def needed(self, exchanges: Sequence[Exchange], first: int, done: int) -> set[str]:
-        """Return the ids of the requests that made or changed what the exchanges from ``first`` on are about.
+        """Return the ids of the requests behind the objects of the exchanges from ``first`` on.
 
-        That is what they name, what changed until ``done``, and anything that these objects or requests refer to. A
-        request to the control API that names no other object counts as well: an arranged outcome or a setting can have
-        an effect on every object.
+        That is what they name, what changed until ``done``, and anything that these objects or
+        requests refer to. A request to the control API that names no other object counts as well:
+        an arranged outcome or a setting can have an effect on every object.
         """
         named = {each.entry.id: request_ids(each) for each in exchanges}
         begun = exchanges[first].place if first < len(exchanges) else done
-        about = {change.record.id for unit in self._causality.between(begun, done) for change in unit.unit.changes}
+        about = {
+            change.record.id
+            for unit in self._causality.between(begun, done)
+            for change in unit.unit.changes
+        }
         about |= {id for each in exchanges[first:] for id in named[each.entry.id]}
         waiting = [id for id in about if names.get(self.world, id)]
         if not waiting:
@@ -172,21 +195,29 @@ class JournalReader:
             found.add(each)
             referred = ID.findall(msgspec.json.encode(names.get(self.world, each)).decode())
             waiting += [id for id in referred if names.get(self.world, id)]
-            for request in {*causes(self._causality.touching.get(each, ()), self._causality)} - requests:
+            for request in {
+                *causes(self._causality.touching.get(each, ()), self._causality)
+            } - requests:
                 requests.add(request)
                 waiting += named.get(request, ())
-        steering = (each.entry for each in exchanges if each.entry.path.startswith(CONTROL) and each.entry.status < 400)
+        steering = (
+            each.entry
+            for each in exchanges
+            if each.entry.path.startswith(CONTROL) and each.entry.status < 400
+        )
         return requests | {entry.id for entry in steering if named[entry.id] <= found}
 
     def events(self, done: int, requests: Collection[str] | None) -> list[str]:
-        """Return the types of the events up to a unit of work, oldest first; of some ``requests`` those that they caused.
+        """Return the types of events up to a unit, oldest first; with ``requests`` only theirs.
 
         A request causes an event directly, or by a job that it planned.
         """
         found: list[str] = []
         for event in self.world.table(Event):
             unit = self._causality.creators.get(event.id)
-            is_caused = requests is None or (unit and next(causes([unit], self._causality), None) in requests)
+            is_caused = requests is None or (
+                unit and next(causes([unit], self._causality), None) in requests
+            )
             if is_caused and (unit is None or unit.number <= done):
                 found.append(event.type)
         return found
@@ -197,7 +228,8 @@ class JournalReader:
     def past(self) -> frozenset[str]:
         """The ids of the objects that no unit of work in the journal made.
 
-        A world that was loaded, imported or read from a file has such objects, and one whose journal forgot its beginning.
+        A world that was loaded, imported or read from a file has such objects, and one whose
+        journal forgot its beginning.
         """
         known = {change.record.id for _, change in self._causality.changes}
         known |= {record.id for table in self.world.tables() for record in table.unordered()}
@@ -207,12 +239,12 @@ class JournalReader:
     # -- where objects are
 
     def owners(self, id: str) -> list[str]:
-        """Return the ids of the objects that an object belongs to, the closest first; empty if there is no such object."""
+        """Return the ids of an object's owners, the closest first; empty if it does not exist."""
         record = names.get(self.world, id)
         return [owner for name in OWNERS if isinstance(owner := getattr(record, name, None), str)]
 
     def find(self, id: str, owner: str | None, place: int) -> ListPlace | None:
-        """Return where an object stood in the list of its kind when there were ``place`` units of work.
+        """Return an object's place in its kind's list at the time of ``place`` units of work.
 
         If the ``owner`` was deleted by then, it is the list of all.
         """
@@ -232,11 +264,18 @@ class JournalReader:
     @cached_property
     def _deleted(self) -> dict[str, int]:
         """The number of units of work before an object was deleted, by its id."""
-        return {change.record.id: unit.number - 1 for unit, change in self._causality.changes if change.new is None}
+        return {
+            change.record.id: unit.number - 1
+            for unit, change in self._causality.changes
+            if change.new is None
+        }
 
     def _records_at(self, kind: type[Record], place: int) -> Iterable[tuple[Record, int]]:
-        """Return the records of a kind when there were ``place`` units of work, with their numbers in creation."""
-        found = {slot.record.id: (slot.record, slot.number) for slot in self.world.table(kind).slots.all_values()}
+        """Return a kind's records at the time of ``place`` units, with their creation numbers."""
+        found = {
+            slot.record.id: (slot.record, slot.number)
+            for slot in self.world.table(kind).slots.all_values()
+        }
         for unit, change in reversed(self._causality.changes):
             if unit.number > place and isinstance(change.record, kind):
                 after = found.pop(change.record.id, None)
@@ -246,11 +285,13 @@ class JournalReader:
 
 
 def _belongs(other: Record, owner: str, record: Record) -> bool:
-    """Return whether another object has the same owner as an object. An event is found by any id in it."""
+    """Return whether two objects have the same owner. An event is found by any id in it."""
     if isinstance(other, Event):
         return owner in encode(other).decode()
     # Not by the owner itself, which may have been deleted since then.
-    return any(getattr(record, name, None) == owner == getattr(other, name, None) for name in OWNERS)
+    return any(
+        getattr(record, name, None) == owner == getattr(other, name, None) for name in OWNERS
+    )
 
 
 def _differing(values: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The steps of a recording. What an earlier call answered stands in a later one as a reference, a variable in its code."""
+"""A recording's steps. A later one names an earlier response by a reference: a code variable."""
 
 from __future__ import annotations
 
@@ -32,7 +32,11 @@ def joined(parts: Iterable[str | Reference]) -> str | Text:
             merged[-1] = last + part
         elif part:
             merged.append(part)
-    return "".join(map(str, merged)) if all(isinstance(part, str) for part in merged) else Text(tuple(merged))
+    return (
+        "".join(map(str, merged))
+        if all(isinstance(part, str) for part in merged)
+        else Text(tuple(merged))
+    )
 
 
 def parts(text: str | Text) -> tuple[str | Reference, ...]:
@@ -47,9 +51,10 @@ def dotted(path: Path) -> str:
 
 @dataclass(eq=False)
 class Call:
-    """A request and the status it was answered with; ``path`` has the query. Its texts may have references.
+    """A request and its response's status; ``path`` has the query. Its texts may have references.
 
-    ``kind`` is what the answer is. Where later calls refer to it, ``used`` has the paths, and ``name`` is its variable.
+    ``kind`` is what the answer is. Where later calls refer to it, ``used`` has the paths, and
+    ``name`` is its variable.
     """
 
     method: str
@@ -71,8 +76,9 @@ class ClockMove(NamedTuple):
 class Recording(NamedTuple):
     """A world at its start, the steps that were made in it, and the events that are expected.
 
-    ``clock`` is the instant (UTC) at which the frozen clock starts, ``settings`` those that differ from the defaults.
-    ``events`` are the types of all events, oldest first; None if they are too many to be expected.
+    ``clock`` is the instant (UTC) at which the frozen clock starts, ``settings`` those that differ
+    from the defaults. ``events`` are the types of all events, oldest first; None if they are too
+    many to be expected.
     """
 
     seed: int

@@ -1,4 +1,4 @@
-"""Emails, in the customer's language: the content of each kind for the templates to lay out, and the message.
+"""Emails, in the customer's language: the content of each kind for the templates; the message.
 
 An email is HTML, plain text, and one MIME message with both and the attachments.
 """
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class EmailContent(NamedTuple):
-    """The texts of an email: ``facts`` are pairs of name and value, ``button`` is a text and its URL."""
+    """The texts of an email: ``facts`` are pairs (name, value), ``button`` is a text and a URL."""
 
     subject: str
     title: str
@@ -70,7 +70,11 @@ class EmailBuilder:
         return self.gettext("Hello {name},", name=name) if name else self.gettext("Hello,")
 
     def next_step(self, invoice: Invoice | None) -> tuple[str, str] | None:
-        return (self.gettext(step), invoice.payment_url or "") if invoice and (step := buyers_step(invoice)) else None
+        return (
+            (self.gettext(step), invoice.payment_url or "")
+            if invoice and (step := buyers_step(invoice))
+            else None
+        )
 
     def lines(self, invoice: Invoice) -> list[tuple[str, str]]:
         """Return the billed lines (B-67)."""
@@ -82,10 +86,16 @@ class EmailBuilder:
     def paid_for(self, currency: str) -> list[tuple[str, str]]:
         if self.email.invoice is not None:
             return self.lines(self.email.invoice)
-        return [(f"{count} × {name}", self.money(amount, currency)) for count, name, amount in self.email.lines]
+        return [
+            (f"{count} × {name}", self.money(amount, currency))
+            for count, name, amount in self.email.lines
+        ]
 
     def adjustments(self, invoice: Invoice) -> list[tuple[str, str]]:
-        return [(name, self.money(amount, invoice.currency)) for name, amount in adjustments(invoice, self._language)]
+        return [
+            (name, self.money(amount, invoice.currency))
+            for name, amount in adjustments(invoice, self._language)
+        ]
 
     def adjustments_paid(self, receipt: Receipt) -> list[tuple[str, str]]:
         """Return those of the invoice that was paid, or the tax that was paid beyond the lines."""
@@ -118,9 +128,16 @@ def _invoice(email: Email, builder: EmailBuilder) -> EmailContent:
     owed = invoice.total if invoice.status == "paid" else invoice.amount_remaining
     return EmailContent(
         _("Invoice {number} from {merchant}", number=invoice.invoice_number),
-        _(HEADLINES[invoice.status], amount=builder.money(owed, invoice.currency), day=builder.day(invoice.due_date)),
+        _(
+            HEADLINES[invoice.status],
+            amount=builder.money(owed, invoice.currency),
+            day=builder.day(invoice.due_date),
+        ),
         [
-            _("Here is your invoice {number}. It is attached as a PDF.", number=invoice.invoice_number),
+            _(
+                "Here is your invoice {number}. It is attached as a PDF.",
+                number=invoice.invoice_number,
+            ),
             invoice.description or "",
         ],
         [
@@ -170,13 +187,16 @@ def _renewal_failed(email: Email, builder: EmailBuilder) -> EmailContent:
         _("Your payment to {merchant} failed"),
         _("We could not collect {amount}", amount=builder.money(owed, subscription.currency)),
         [f"{did_not_go} {builder.cause(subscription)}".strip(), _what_follows(email, builder)],
-        [*builder.subscribed(subscription), *([(_("Invoice"), invoice.invoice_number)] if invoice else [])],
+        [
+            *builder.subscribed(subscription),
+            *([(_("Invoice"), invoice.invoice_number)] if invoice else []),
+        ],
         builder.next_step(invoice),
     )
 
 
 def _what_follows(email: Email, builder: EmailBuilder) -> str:
-    """Return the sentence on the consequence of a failed charge; of an ended subscription it is not tried again (B-45)."""
+    """Return a failed charge's consequence in words; none is retried after the end (B-45)."""
     _ = builder.gettext
     assert email.subscription is not None
     status = email.subscription.status
@@ -188,7 +208,10 @@ def _what_follows(email: Email, builder: EmailBuilder) -> str:
         cause = email.subscription.failure
         by_then = N_("We will try again on {day}. Please make sure there are enough funds by then.")
         of_funds = cause is not None and cause.name == "INSUFFICIENT_FUNDS"
-        return _(by_then if of_funds else N_("We will try again on {day}."), day=builder.day(email.again_at))
+        return _(
+            by_then if of_funds else N_("We will try again on {day}."),
+            day=builder.day(email.again_at),
+        )
     return _("This was the last attempt. To keep your subscription, pay the invoice on its page.")
 
 
@@ -217,7 +240,12 @@ def _canceled(email: Email, builder: EmailBuilder) -> EmailContent:
     return EmailContent(
         _("Your subscription at {merchant} is canceled"),
         _("Your subscription is canceled"),
-        [_("It ended on {day}. You will not be charged again.", day=builder.day(subscription.canceled_at))],
+        [
+            _(
+                "It ended on {day}. You will not be charged again.",
+                day=builder.day(subscription.canceled_at),
+            )
+        ],
         builder.subscribed(subscription),
     )
 
@@ -292,7 +320,9 @@ def _rendered(template: str, email: Email) -> str:
         "language": email.language,
         "colon": language.gettext(": "),
         "closing": language.gettext("This email was sent by {merchant}.", merchant=email.merchant),
-        "contact": " · ".join(filter(None, [", ".join(seller.address), *seller.contact])) if seller else "",
+        "contact": " · ".join(filter(None, [", ".join(seller.address), *seller.contact]))
+        if seller
+        else "",
     }
     return environment().get_template(template).render(values)
 
@@ -318,7 +348,11 @@ def message(email: Email) -> bytes:
     mail.set_content(text(email))
     mail.add_alternative(html(email), subtype="html")
     for name in attachments(email):
-        pdf = render(InvoiceDocument(**{field: getattr(email, field) for field in InvoiceDocument.__struct_fields__}))
+        pdf = render(
+            InvoiceDocument(
+                **{field: getattr(email, field) for field in InvoiceDocument.__struct_fields__}
+            )
+        )
         mail.add_attachment(pdf, maintype="application", subtype="pdf", filename=name)
     mail["Content-Language"] = email.language
     for number, part in enumerate(part for part in mail.walk() if part.is_multipart()):

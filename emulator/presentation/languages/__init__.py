@@ -1,1 +1,1 @@
-"""Internationalization: translated messages (gettext) and how each language writes amounts and dates (Babel)."""
+"""Internationalization: translated messages (gettext), amounts and dates by language (Babel)."""

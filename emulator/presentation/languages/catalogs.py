@@ -1,6 +1,7 @@
 """Message catalogs: one ``locales/LANGUAGE/LC_MESSAGES/messages.po`` for each language but English.
 
-Messages of YAML files and of the table of errors are extracted here, for ``pybabel extract`` (see ``babel.toml``).
+Messages of YAML files and of the table of errors are extracted here, for ``pybabel extract`` (see
+``babel.toml``).
 """
 
 from __future__ import annotations
@@ -31,11 +32,14 @@ def languages() -> tuple[str, ...]:
 
 @cache
 def translations(language: str) -> NullTranslations:
-    """Return the translations into a language. The ``.po`` file is read on first use: nothing has to be compiled before."""
+    """Return a language's translations, read from ``.po`` on first use: nothing is compiled."""
     if language == SOURCE:
         return NullTranslations()
     # Loaded on first use: most servers never show a page in another language.
-    write_mo, read_po = library("babel.messages.mofile").write_mo, library("babel.messages.pofile").read_po
+    write_mo, read_po = (
+        library("babel.messages.mofile").write_mo,
+        library("babel.messages.pofile").read_po,
+    )
     compiled = BytesIO()
     with (LOCALES / language / "LC_MESSAGES" / "messages.po").open("rb") as file:
         write_mo(compiled, read_po(file, locale=language))
@@ -50,12 +54,15 @@ ExtractedMessage = tuple[int, str, str | tuple[str, ...], list[str]]
 
 
 def texts(
-    file: BufferedIOBase, keywords: Collection[str], comment_tags: Collection[str], options: Mapping[str, Any]
+    file: BufferedIOBase,
+    keywords: Collection[str],
+    comment_tags: Collection[str],
+    options: Mapping[str, Any],
 ) -> Iterator[ExtractedMessage]:
-    """Yield the texts of a YAML file that stand in the fields which the option ``fields`` names, or anywhere below them.
+    """Yield a YAML file's texts in and below the fields that the option ``fields`` names.
 
-    In a field of the option ``contexts`` stand lists of words, each under the context in which they are translated. The
-    fields ``one`` and ``many`` beside each other are forms of one message.
+    In a field of the option ``contexts`` stand lists of words, each under the context in which they
+    are translated. The fields ``one`` and ``many`` beside each other are forms of one message.
     """
     # Loaded on first use, as in the rest of the emulator.
     import yaml
@@ -66,16 +73,26 @@ def texts(
     for one, many in _plurals(root) if root else ():
         yield one.start_mark.line + 1, "ngettext", (one.value, many.value), []
     contexts = options.get("contexts", "").split()
-    fields_with_contexts = [value for name, value in root.value if name.value in contexts] if contexts else []
+    fields_with_contexts = (
+        [value for name, value in root.value if name.value in contexts] if contexts else []
+    )
     for context, words in (pair for each in fields_with_contexts for pair in each.value):
         for word in words.value:
-            yield word.start_mark.line + 1, "pgettext", (context.value, word.value.replace("_", " ")), []
+            yield (
+                word.start_mark.line + 1,
+                "pgettext",
+                (context.value, word.value.replace("_", " ")),
+                [],
+            )
 
 
 def errors(
-    file: BufferedIOBase, keywords: Collection[str], comment_tags: Collection[str], options: Mapping[str, Any]
+    file: BufferedIOBase,
+    keywords: Collection[str],
+    comment_tags: Collection[str],
+    options: Mapping[str, Any],
 ) -> Iterator[ExtractedMessage]:
-    """Yield the messages of the rows of ``emulator.core.errors``, which imports nothing that could mark them."""
+    """Yield the messages of ``emulator.core.errors``, which imports nothing to mark them."""
     from babel.messages.extract import extract_python
 
     for line, _, (_, *texts), _ in extract_python(file, ["ErrorSpec"], comment_tags, options):

@@ -1,4 +1,4 @@
-"""A language: its messages, and how it writes amounts, dates, periods and the names of countries."""
+"""A language: its messages, and its form of amounts, dates, periods and country names."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     from babel import Locale
 
 FRANCS_CFA = frozenset({"XAF", "XOF"})
-"""Francs of Central and of West Africa: CLDR writes both FCFA, and only a thin space, which no reader sees, differs."""
+"""Francs of Central and West Africa: CLDR's FCFA differ only by a thin space that nobody sees."""
 
-# Babel is loaded on first use in each of these: its locale data take longer to load than most servers run.
+# Babel is loaded on first use in each of these: its locale data take longer to load than most
+# servers run.
 
 
 class Language:
-    """One of :func:`catalogs.languages`. Placeholders of messages are names in braces: ``Pay {amount}``."""
+    """One of :func:`catalogs.languages`. Placeholders of messages are in braces: ``{amount}``."""
 
     def __init__(self, code: str) -> None:
         self.code = code
@@ -50,15 +51,18 @@ class Language:
     # -- amounts
 
     def money(self, amount: int, currency: str) -> str:
-        """Return minor units as a number with its ISO code: -52122 EUR is ``−521.22 EUR``, in French ``−521,22 EUR``."""
-        return self._money(amount, currency, "#,##0.00\N{NO-BREAK SPACE}¤¤").replace("-", "\N{MINUS SIGN}")
+        """Return minor units as number and ISO code: ``−521.22 EUR``, in French ``−521,22 EUR``."""
+        return self._money(amount, currency, "#,##0.00\N{NO-BREAK SPACE}¤¤").replace(
+            "-", "\N{MINUS SIGN}"
+        )
 
     def money_with_symbol(self, amount: int, currency: str) -> str:
-        """Return minor units with the currency's symbol: 1999 EUR is ``€19.99`` in English. Francs CFA keep their codes."""
+        """Return minor units with a symbol: English ``€19.99``. Francs CFA keep their codes."""
         if currency in FRANCS_CFA:
             return self.money(amount, currency)
         text = self._money(amount, currency, self._locale.currency_formats["standard"].pattern)
-        # A currency sign made of letters is set apart from the number; Babel leaves this rule of CLDR out.
+        # A currency sign made of letters is set apart from the number; Babel leaves this rule of
+        # CLDR out.
         return re.sub(r"(?<=[^\W\d])(?=\d)", "\N{NO-BREAK SPACE}", text)
 
     def _money(self, amount: int, currency: str, pattern: str) -> str:
@@ -66,7 +70,11 @@ class Language:
         own = pattern.replace("0.00", f"0.{'0' * places}" if places else "0")
         with _precision_for(amount):
             exact, numbers = Decimal(amount).scaleb(-places), library("babel.numbers")
-            return str(numbers.format_currency(exact, currency, own, locale=self._locale, currency_digits=False))
+            return str(
+                numbers.format_currency(
+                    exact, currency, own, locale=self._locale, currency_digits=False
+                )
+            )
 
     def number(self, value: int) -> str:
         with _precision_for(value):
@@ -78,11 +86,13 @@ class Language:
         return str(numbers.format_decimal(exact, locale=self._locale, decimal_quantization=False))
 
     def tax(self, rate: float | None) -> str:
-        """Return the label of an invoice's tax: ``Tax (18%)``, without its rate (per cent) where that is not known."""
-        return self.gettext("Tax ({rate}%)", rate=self.decimal(rate)) if rate else self.gettext("Tax")
+        """Return an invoice's tax label: ``Tax (18%)``, or without an unknown rate (per cent)."""
+        return (
+            self.gettext("Tax ({rate}%)", rate=self.decimal(rate)) if rate else self.gettext("Tax")
+        )
 
     def parse_amount(self, text: str, currency: str) -> int | None:
-        """Return the minor units in typed text, with the separators of this language or a plain point; None for no amount."""
+        """Return typed text's minor units (this language's separators or plain point), or None."""
         if not re.fullmatch(r"[0-9.,\s]{1,30}", text.strip()):
             return None
         compact = re.sub(r"\s", "", text)
@@ -91,7 +101,9 @@ class Language:
             return int(Decimal(compact.replace(",", ".")).scaleb(decimals(currency)))
         numbers = library("babel.numbers")
         try:
-            minor = numbers.parse_decimal(text.strip(), locale=self._locale, strict=True).scaleb(decimals(currency))
+            minor = numbers.parse_decimal(text.strip(), locale=self._locale, strict=True).scaleb(
+                decimals(currency)
+            )
         except numbers.NumberFormatError:
             return None
         return int(minor) if minor == minor.to_integral_value() else None
@@ -99,22 +111,24 @@ class Language:
     # -- dates
 
     def day(self, instant: str) -> str:
-        """Return the day of an instant, or a day (``YYYY-MM-DD``), written in full: ``1er février 2026``."""
+        """Return an instant's day, or a day (``YYYY-MM-DD``), in full: ``1er février 2026``."""
         dates = library("babel.dates")
-        return self._with_ordinal(dates.format_date(date.fromisoformat(instant[:10]), "long", locale=self._locale))
+        return self._with_ordinal(
+            dates.format_date(date.fromisoformat(instant[:10]), "long", locale=self._locale)
+        )
 
     def short_day(self, instant: str) -> str:
         """Return the day of an instant, or a day, with a short month: ``1er févr. 2026``."""
         return self._with_ordinal(self.instant(instant[:10], "d MMM y"))
 
     def instant(self, instant: str, pattern: str | None = None) -> str:
-        """Return an instant, in UTC: a page cannot know where its reader is. ``pattern``, one of CLDR's, shortens it."""
+        """Return an instant in UTC: pages do not know readers' zones. ``pattern`` is CLDR's."""
         form, moment = pattern or "HH:mm 'UTC'", datetime.fromisoformat(instant)
         text = str(library("babel.dates").format_datetime(moment, form, locale=self._locale))
         return text if pattern else f"{self.day(instant)}, {text}"
 
     def _with_ordinal(self, day: str) -> str:
-        """Return a written day; in French the first of a month is an ordinal, which CLDR's patterns do not know."""
+        """Return a written day; French has an ordinal for day one, which CLDR's patterns lack."""
         return re.sub(r"^1(?= )", "1er", day) if self.code == "fr" else day
 
     def time(self, instant: str) -> str:
@@ -125,17 +139,25 @@ class Language:
         span = datetime.fromisoformat(instant) - datetime.fromisoformat(now)
         if abs(span.total_seconds()) < 1:
             return self.gettext("now")
-        return str(library("babel.dates").format_timedelta(span, add_direction=True, threshold=1, locale=self._locale))
+        return str(
+            library("babel.dates").format_timedelta(
+                span, add_direction=True, threshold=1, locale=self._locale
+            )
+        )
 
     def span(self, seconds: float) -> str:
         """Return how long a time is: ``3 days``."""
         return str(
-            library("babel.dates").format_timedelta(timedelta(seconds=seconds), threshold=1, locale=self._locale)
+            library("babel.dates").format_timedelta(
+                timedelta(seconds=seconds), threshold=1, locale=self._locale
+            )
         )
 
     def period(self, interval: str, count: int) -> str:
         """Return how long a period is: ``month``, ``3 mois``."""
-        unit = library("babel.units").format_unit(count, f"duration-{interval}", locale=self._locale)
+        unit = library("babel.units").format_unit(
+            count, f"duration-{interval}", locale=self._locale
+        )
         return re.sub(r"^1\s", "", str(unit))
 
     def every(self, interval: str, count: int) -> str:
@@ -155,7 +177,9 @@ class Language:
 _EVERY: dict[str, Callable[[Language, int], str]] = {
     "day": lambda language, count: language.ngettext("every day", "every {count} days", count),
     "week": lambda language, count: language.ngettext("every week", "every {count} weeks", count),
-    "month": lambda language, count: language.ngettext("every month", "every {count} months", count),
+    "month": lambda language, count: language.ngettext(
+        "every month", "every {count} months", count
+    ),
     "year": lambda language, count: language.ngettext("every year", "every {count} years", count),
 }
 
@@ -167,19 +191,19 @@ def _filled(message: str, values: dict[str, object]) -> str:
 
 @contextmanager
 def _precision_for(value: int) -> Iterator[None]:
-    """Have decimals enough digits for any number a client sends; otherwise long ones raise an error."""
+    """Give decimals enough digits for any client's number; otherwise long ones raise an error."""
     with localcontext() as context:
         context.prec = 28 + value.bit_length()
         yield
 
 
 def decimals(currency: str) -> int:
-    """Return how many decimals a currency has; two where another service names one that ISO 4217 does not have."""
+    """Return a currency's number of decimals; two for another service's that ISO 4217 lacks."""
     return currencies().get(currency, 2)
 
 
 def plain_money(amount: int, currency: str) -> str:
-    """Return an amount (minor units) in English with an ordinary space, for a terminal or a message: ``15,000 XAF``."""
+    """Return minor units in English with an ordinary space, for terminals: ``15,000 XAF``."""
     return language_of(catalogs.SOURCE).money(amount, currency).replace("\N{NO-BREAK SPACE}", " ")
 
 
@@ -190,12 +214,14 @@ def language_of(code: str) -> Language:
 
 
 def preferred(asked: str | None, accepted: str | None) -> Language:
-    """Return the language that was asked for, the best one of an ``Accept-Language`` header, or English."""
+    """Return the requested language, the best of an ``Accept-Language`` header, or English."""
     known = catalogs.languages()
     if asked in known:
         return language_of(asked)
     weighted = sorted(map(_weighted, (accepted or "").split(",")[:50]), key=lambda each: -each[1])
-    return language_of(next((code for code, weight in weighted if code in known and weight > 0), catalogs.SOURCE))
+    return language_of(
+        next((code for code, weight in weighted if code in known and weight > 0), catalogs.SOURCE)
+    )
 
 
 def _weighted(item: str) -> tuple[str, float]:

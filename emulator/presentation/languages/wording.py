@@ -1,4 +1,4 @@
-"""Words that pages, the console, emails and PDFs share: statuses and transitions, terms, and the texts of an invoice."""
+"""Words that pages, console, emails and PDFs share: statuses, transitions, terms, invoice texts."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ NEXT_STEPS: Mapping[str, Any] = fixture("next-steps")
 
 
 def status_name(language: Language, kind: str, status: str) -> str:
-    """Return a status of a kind, or a change of status such as ``active → past_due``, in the reader's language."""
+    """Return a status, or a change such as ``active → past_due``, in the reader's language."""
     words = [_word(language, kind, each.strip()) for each in status.split("→")]
     return " → ".join(dict.fromkeys(words)).strip()
 
 
 def transition_name(language: Language, trigger: str, change: str) -> str:
-    """Return the name of a transition in the reader's language; empty where the ``change`` of status says as much."""
+    """Return a transition's name in the reader's language; empty if ``change`` says as much."""
     return "" if TRANSITIONS[trigger] in change else language.gettext(TRANSITIONS[trigger])
 
 
@@ -48,20 +48,25 @@ def _word(language: Language, kind: str, status: str) -> str:
 
 
 def failure_cause(language: Language, subscription: Subscription) -> str:
-    """Return why the last charge of a subscription failed, for testers; empty where that is not known (B-45)."""
+    """Return the cause of the last failed charge, for testers; empty if unknown (B-45)."""
     cause = subscription.failure
     if cause is None:
         return ""
     if cause.name not in FAILURE_CAUSES:
         return cause.name
-    amount = "" if cause.max_amount is None else language.money(cause.max_amount, subscription.currency)
+    amount = (
+        "" if cause.max_amount is None else language.money(cause.max_amount, subscription.currency)
+    )
     return language.gettext(
-        FAILURE_CAUSES[cause.name], profile=repr(cause.profile), amount=amount, type=cause.type or ""
+        FAILURE_CAUSES[cause.name],
+        profile=repr(cause.profile),
+        amount=amount,
+        type=cause.type or "",
     )
 
 
 def failure_for_buyers(language: Language, subscription: Subscription, merchant: str) -> str:
-    """Return the same in words for the buyer, without code or profile; empty where nothing can be said."""
+    """Return the cause in words for the buyer, without code or profile; empty if unknown."""
     said = PAYMENT_ERRORS.get(subscription.failure.name) if subscription.failure else None
     return language.gettext(said, merchant=merchant) if said else ""
 
@@ -70,19 +75,24 @@ def failure_for_buyers(language: Language, subscription: Subscription, merchant:
 
 
 def buyers_step(record: Any) -> str | None:
-    """Return what a buyer can do on the page of an invoice or a session, as a button says it; None if nothing (B-45)."""
+    """Return a button's text for a buyer's action on an invoice or session, or None (B-45)."""
     rows = NEXT_STEPS[record.kind].values()
-    return next((row["buyer"] for row in rows if "buyer" in row and record.status in row["when"]["status"]), None)
+    return next(
+        (row["buyer"] for row in rows if "buyer" in row and record.status in row["when"]["status"]),
+        None,
+    )
 
 
 def tax_name(invoice: Invoice, language: Language) -> str:
     """Return ``Tax (18%)``; without a rate where the amount is not that of the rate."""
-    rate = amounts.rate_of(invoice.tax_amount, invoice.subtotal - invoice.discount_amount, invoice.tax_rate)
+    rate = amounts.rate_of(
+        invoice.tax_amount, invoice.subtotal - invoice.discount_amount, invoice.tax_rate
+    )
     return language.tax(rate)
 
 
 def adjustments(invoice: Invoice, language: Language) -> list[tuple[str, int]]:
-    """Return the rows between the lines and the total, without zero amounts: discount and tax, in minor units."""
+    """Return the rows above the total: discount and tax in minor units, without zero amounts."""
     rows = [
         (language.gettext("Discount"), -invoice.discount_amount),
         (tax_name(invoice, language), invoice.tax_amount),
@@ -91,7 +101,7 @@ def adjustments(invoice: Invoice, language: Language) -> list[tuple[str, int]]:
 
 
 def sums(invoice: Invoice, language: Language) -> list[tuple[str, int, bool]]:
-    """Return the rows of the totals, without zero amounts: name, minor units, and whether it is emphasized."""
+    """Return the rows of totals without zeros: name, minor units, and whether it is emphasized."""
     rows = [
         (language.gettext("Subtotal"), invoice.subtotal, False, True),
         *((name, amount, False, True) for name, amount in adjustments(invoice, language)),
@@ -103,9 +113,10 @@ def sums(invoice: Invoice, language: Language) -> list[tuple[str, int, bool]]:
 
 
 def recipient(document: InvoiceDocument, language: Language) -> list[str]:
-    """Return who is billed: name, address and email, as far as they are known; the email alone of a deleted customer.
+    """Return the billed person's known name, address, email; of a deleted customer the email alone.
 
-    Where no email is known, the phone or the id: a name in a script that no font covers is empty boxes.
+    Where no email is known, the phone or the id: a name in a script that no font covers is empty
+    boxes.
     """
     customer, invoice = document.customer, document.invoice
     if customer is None:
@@ -113,6 +124,12 @@ def recipient(document: InvoiceDocument, language: Language) -> list[str]:
     lines = [f"{customer.firstname} {customer.lastname}".strip()]
     if (address := customer.address) is not None:
         town = " ".join(part for part in (address.postal_code, address.city) if part)
-        parts = (address.line1, address.line2, town, address.state, language.country(address.country))
+        parts = (
+            address.line1,
+            address.line2,
+            town,
+            address.state,
+            language.country(address.country),
+        )
         lines += [part for part in parts if part]
     return [*lines, invoice.customer_email or customer.phone or customer.id]

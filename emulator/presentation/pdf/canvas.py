@@ -41,7 +41,7 @@ BOLDER = 0.028
 
 
 class PdfPage:
-    """One page: its drawing and its links. Text belongs to the current element of the document's structure."""
+    """One page: its drawing and its links. Text belongs to the document's current element."""
 
     def __init__(self, canvas: Canvas, number: int) -> None:
         self._canvas = canvas
@@ -55,7 +55,9 @@ class PdfPage:
         if structure.current is None:
             draw.begin_marked_content("Artifact")
         else:
-            draw.begin_marked_content(structure.current.role, f"<</MCID {structure.mark(self._number)}>>")
+            draw.begin_marked_content(
+                structure.current.role, f"<</MCID {structure.mark(self._number)}>>"
+            )
         draw.begin_text()
         draw.set_color_rgb(*line.style.colour)
         position = x
@@ -78,7 +80,9 @@ class PdfPage:
         """Draw a picture that screen readers leave out."""
         self.drawing.begin_marked_content("Artifact")
         self.drawing.push_state()
-        self.drawing.set_matrix(box.width, 0, 0, box.height, box.left, HEIGHT - box.top - box.height)
+        self.drawing.set_matrix(
+            box.width, 0, 0, box.height, box.left, HEIGHT - box.top - box.height
+        )
         self.drawing.draw_x_object(self._canvas.picture(picture))
         self.drawing.pop_state()
         self.drawing.end_marked_content()
@@ -86,7 +90,8 @@ class PdfPage:
     def _show(self, glyphs: list[Glyph], face: Face, size: float) -> None:
         """Write one TJ operator for each stretch of glyphs at the same height.
 
-        The viewer moves by the width of each glyph; where the shaped position differs, the difference goes in between.
+        The viewer moves by the width of each glyph; where the shaped position differs, the
+        difference goes in between.
         """
         drawn, target, last = 0, 0, 0
         for height, stretch in groupby(glyphs, key=lambda glyph: glyph.y):
@@ -152,7 +157,7 @@ class PdfPage:
         self._canvas.structure.link(self._number, self.links[-1])
 
     def stamp(self, line: Line, x: float, y: float, degrees: float) -> None:
-        """Draw a line of text across the page, as decoration: rotated about its middle, which is at (x, y)."""
+        """Draw a line of text across the page, rotated about its middle (x, y), as decoration."""
         angle = radians(degrees)
         self.drawing.push_state()
         self.drawing.set_matrix(cos(angle), sin(angle), -sin(angle), cos(angle), x, HEIGHT - y)
@@ -199,18 +204,30 @@ class Canvas:
         pdf = pydyf.PDF()
         date = pydyf.String(f"D:{created[:19].translate(_DIGITS)}Z")
         pdf.info.update({"Title": pydyf.String(title), "Author": pydyf.String(author)})
-        pdf.info.update({"Producer": pydyf.String("payments-emulator"), "CreationDate": date, "ModDate": date})
+        pdf.info.update(
+            {"Producer": pydyf.String("payments-emulator"), "CreationDate": date, "ModDate": date}
+        )
         pdf.catalog["Lang"] = pydyf.String(language)
         pdf.catalog["ViewerPreferences"] = pydyf.Dictionary({"DisplayDocTitle": "true"})
         fonts = pydyf.Dictionary({font.name: font.embed(pdf) for font in self._fonts.values()})
-        pictures = {f"I{number}": embed(pdf, picture) for number, picture in enumerate(self._pictures, 1)}
-        resources = add(pdf, pydyf.Dictionary({"Font": fonts, "XObject": pydyf.Dictionary(pictures)}))
+        pictures = {
+            f"I{number}": embed(pdf, picture) for number, picture in enumerate(self._pictures, 1)
+        }
+        resources = add(
+            pdf, pydyf.Dictionary({"Font": fonts, "XObject": pydyf.Dictionary(pictures)})
+        )
         pages = [page.finish(pdf, resources) for page in self.pages]
         self.structure.write(pdf, pages)
         metadata = _XMP.format(title=escape(title)).encode()
-        pdf.catalog["Metadata"] = add(pdf, pydyf.Stream([metadata], {"Type": "/Metadata", "Subtype": "/XML"}))
+        pdf.catalog["Metadata"] = add(
+            pdf, pydyf.Stream([metadata], {"Type": "/Metadata", "Subtype": "/XML"})
+        )
         output = BytesIO()
-        pdf.write(output, identifier=sha256(f"{title} {created}".encode()).hexdigest()[:32].encode(), compress=True)
+        pdf.write(
+            output,
+            identifier=sha256(f"{title} {created}".encode()).hexdigest()[:32].encode(),
+            compress=True,
+        )
         return output.getvalue()
 
 
@@ -235,7 +252,7 @@ TOP, BOTTOM = 64.0, HEIGHT - 72.0
 
 
 class PageFlow:
-    """The current page and the height ``y`` down to which it is filled. ``begin`` draws on each new page first."""
+    """The current page and the height ``y`` of its filled part. ``begin`` starts each new page."""
 
     def __init__(self, begin: Callable[[PdfPage], None]) -> None:
         self.canvas = Canvas()
@@ -246,14 +263,14 @@ class PageFlow:
         self.next_page()
 
     def next_page(self) -> None:
-        """Continue at the top of the next page, which exists already if a part beside this one went there."""
+        """Continue on the next page, which exists already if a part beside this one went there."""
         number = self.canvas.pages.index(self.page) + 1 if self.canvas.pages else 0
         if number == len(self.canvas.pages):
             self._begin(self.canvas.page())
         self.page, self.y = self.canvas.pages[number], TOP
 
     def beside(self, *parts: Callable[[], None]) -> None:
-        """Put parts side by side: each begins at the current height, and what follows is below all of them."""
+        """Put parts side by side, from the current height on; later content goes below all."""
         start, ends = (self.page, self.y), []
         for part in parts:
             self.page, self.y = start
@@ -281,9 +298,10 @@ class PageFlow:
         role: str | None = "P",
         scope: str | None = None,
     ) -> None:
-        """Put paragraphs, over as many pages as they need. A right-to-left paragraph is aligned right.
+        """Put paragraphs, over as many pages as they need. A right-to-left one is aligned right.
 
-        They become an element of this role and scope; without a role they belong to the current element.
+        They become an element of this role and scope; without a role they belong to the current
+        element.
         """
         with self.structure.element(role, scope) if role else nullcontext():
             for line in wrap(text, style, width):

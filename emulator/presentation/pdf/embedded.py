@@ -1,6 +1,7 @@
-"""What a PDF holds beside its pages: subsets of fonts, pictures, and the structure by which it is read.
+"""A PDF's contents beside its pages: subsets of fonts, pictures, and the structure for readers.
 
-A subset has the text that its glyphs stand for. The structure is that of a tagged PDF (ISO 32000-1, 14.7; PDF/UA-1).
+A subset has the text that its glyphs stand for. The structure is that of a tagged PDF (ISO 32000-1,
+14.7; PDF/UA-1).
 """
 
 from __future__ import annotations
@@ -54,12 +55,18 @@ class FontSubset:
             "Subtype": "/CIDFontType2",
             "BaseFont": name,
             "CIDSystemInfo": pydyf.Dictionary(
-                {"Registry": pydyf.String("Adobe"), "Ordering": pydyf.String("Identity"), "Supplement": 0}
+                {
+                    "Registry": pydyf.String("Adobe"),
+                    "Ordering": pydyf.String("Identity"),
+                    "Supplement": 0,
+                }
             ),
             "CIDToGIDMap": "/Identity",
             "DW": EM,
             "W": pydyf.Array(
-                part for each in sorted(self.texts) for part in (each, pydyf.Array([self.face.width(each)]))
+                part
+                for each in sorted(self.texts)
+                for part in (each, pydyf.Array([self.face.width(each)]))
             ),
             "FontDescriptor": add(pdf, pydyf.Dictionary(descriptor)),
         }
@@ -76,10 +83,16 @@ class FontSubset:
     def _to_unicode(self) -> str:
         """Return the text of each glyph, which viewers need to search and copy."""
         pairs = [
-            f"<{glyph:04x}> <{text.encode('utf-16-be').hex()}>" for glyph, text in sorted(self.texts.items()) if text
+            f"<{glyph:04x}> <{text.encode('utf-16-be').hex()}>"
+            for glyph, text in sorted(self.texts.items())
+            if text
         ]
-        blocks = [pairs[at : at + 100] for at in range(0, len(pairs), 100)]  # the format's limit for a block
-        entries = ["\n".join([f"{len(block)} beginbfchar", *block, "endbfchar"]) for block in blocks]
+        blocks = [
+            pairs[at : at + 100] for at in range(0, len(pairs), 100)
+        ]  # the format's limit for a block
+        entries = [
+            "\n".join([f"{len(block)} beginbfchar", *block, "endbfchar"]) for block in blocks
+        ]
         return _CMAP.format(entries="\n".join(entries))
 
 
@@ -124,8 +137,15 @@ def embed(pdf: pydyf.PDF, picture: Picture) -> bytes:
 
 def pdf_image(logo: Logo) -> Picture:
     def image(colours: int, data: bytes, filter: str = "/FlateDecode") -> pydyf.Stream:
-        size = {"Width": logo.width, "Height": logo.height, "BitsPerComponent": 8, "ColorSpace": SPACES[colours]}
-        return pydyf.Stream([data], {"Type": "/XObject", "Subtype": "/Image", **size, "Filter": filter})
+        size = {
+            "Width": logo.width,
+            "Height": logo.height,
+            "BitsPerComponent": 8,
+            "ColorSpace": SPACES[colours],
+        }
+        return pydyf.Stream(
+            [data], {"Type": "/XObject", "Subtype": "/Image", **size, "Filter": filter}
+        )
 
     if logo.colour < 0:
         return image(-logo.colour, logo.data, "/DCTDecode"), None
@@ -136,11 +156,13 @@ def pdf_image(logo: Logo) -> Picture:
 
 @lru_cache(maxsize=16)
 def _pixels(logo: Logo) -> tuple[bytes, bytes]:
-    """Return the colors of a PNG's pixels and their opacities, which an opaque picture does not have."""
+    """Return the colors of a PNG's pixels and their opacities, which an opaque picture lacks."""
     raw = _unfiltered(logo)
     match logo.colour:
         case 3:
-            colours = b"".join(logo.palette[3 * each : 3 * each + 3].ljust(3, b"\0") for each in raw)
+            colours = b"".join(
+                logo.palette[3 * each : 3 * each + 3].ljust(3, b"\0") for each in raw
+            )
             opaque = logo.alpha.ljust(256, b"\xff")
             return colours, raw.translate(opaque) if logo.alpha else b""
         case 4:
@@ -154,7 +176,7 @@ def _pixels(logo: Logo) -> tuple[bytes, bytes]:
 
 
 def _unfiltered(logo: Logo) -> bytes:
-    """Return the bytes of the pixels: each row of a PNG is stored as differences to its neighbours (PNG, section 9)."""
+    """Return the pixels' bytes: a PNG row stores differences to its neighbors (PNG, section 9)."""
     step = CHANNELS[logo.colour]
     length = logo.width * step
     above, rows = bytearray(length), bytearray()
@@ -187,7 +209,7 @@ def _predicted(kind: int, left: int, above: int, corner: int) -> int:
 
 
 class MarkedContent(NamedTuple):
-    """One marked stretch of a page's drawing: the page's number from 0, and the stretch's number on it."""
+    """A marked stretch of a page's drawing: the page's number from 0, and the stretch's on it."""
 
     page: int
     number: int
@@ -202,7 +224,7 @@ class LinkArea(NamedTuple):
 
 
 class Element:
-    """An element, such as a heading, a row or a cell. ``scope`` says what a ``TH`` is the heading of."""
+    """An element, such as a heading, row or cell. ``scope``: the cells that a ``TH`` heads."""
 
     def __init__(self, role: str, scope: str | None = None) -> None:
         self.role = role
@@ -211,7 +233,7 @@ class Element:
 
 
 class Structure:
-    """The elements of a document. Text drawn outside every element is decoration, which screen readers leave out."""
+    """A document's elements. Text outside all elements is decoration: screen readers skip it."""
 
     def __init__(self) -> None:
         self.document = Element("Document")
@@ -259,10 +281,14 @@ class Structure:
         root = pydyf.Dictionary({"Type": "/StructTreeRoot"})
         pdf.add_object(root)
         self._write(pdf, self.document, root, pages, written)
-        of_pages = [pydyf.Array([written[id(element)].reference for element in page]) for page in self.marks]
+        of_pages = [
+            pydyf.Array([written[id(element)].reference for element in page]) for page in self.marks
+        ]
         of_links = [written[id(element)].reference for element in self.areas]
         parents = [*(add(pdf, each) for each in of_pages), *of_links]
-        numbers = pydyf.Array(part for number, parent in enumerate(parents) for part in (number, parent))
+        numbers = pydyf.Array(
+            part for number, parent in enumerate(parents) for part in (number, parent)
+        )
         root["K"] = written[id(self.document)].reference
         root["ParentTree"] = add(pdf, pydyf.Dictionary({"Nums": numbers}))
         root["ParentTreeNextKey"] = len(parents)
@@ -277,7 +303,9 @@ class Structure:
         pages: Sequence[pydyf.Dictionary],
         written: dict[int, pydyf.Dictionary],
     ) -> bytes:
-        entry = pydyf.Dictionary({"Type": "/StructElem", "S": f"/{element.role}", "P": parent.reference})
+        entry = pydyf.Dictionary(
+            {"Type": "/StructElem", "S": f"/{element.role}", "P": parent.reference}
+        )
         written[id(element)] = entry
         reference = add(pdf, entry)
         if element.scope is not None:

@@ -7,8 +7,23 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from emulator.presentation.languages.language import language_of
-from emulator.presentation.languages.wording import HEADLINES, INVOICE_STATUSES, buyers_step, recipient, sums
-from emulator.presentation.pdf.canvas import BOTTOM, HEIGHT, LEFT, RIGHT, WIDTH, Box, PageFlow, PdfPage
+from emulator.presentation.languages.wording import (
+    HEADLINES,
+    INVOICE_STATUSES,
+    buyers_step,
+    recipient,
+    sums,
+)
+from emulator.presentation.pdf.canvas import (
+    BOTTOM,
+    HEIGHT,
+    LEFT,
+    RIGHT,
+    WIDTH,
+    Box,
+    PageFlow,
+    PdfPage,
+)
 from emulator.presentation.pdf.embedded import pdf_image
 from emulator.presentation.pdf.typesetting import Style, is_legible, wrap
 from emulator.resources.app.settings import Logo, read_logo
@@ -68,7 +83,7 @@ Cell = tuple[str, Style, float, float]
 
 
 def render(document: InvoiceDocument) -> bytes:
-    """Return the PDF. Its date is that of the invoice's last change, so the same invoice always gives the same bytes."""
+    """Return the PDF. Its date is the invoice's last change: same invoice, same bytes."""
     return _InvoiceLayout(document).render()
 
 
@@ -100,21 +115,27 @@ class _InvoiceLayout:
     def _begin_page(self, page: PdfPage) -> None:
         page.fill(Box(0, 0, WIDTH, 6), ACCENT)
         if self.invoice.status == "void":
-            page.stamp(wrap(self.gettext("Void").upper(), MARK, 900)[0], WIDTH / 2, HEIGHT / 2 + 20, 38)
+            page.stamp(
+                wrap(self.gettext("Void").upper(), MARK, 900)[0], WIDTH / 2, HEIGHT / 2 + 20, 38
+            )
 
     def _head(self) -> None:
         self.sheet.beside(self._seller, self._title)
         self.sheet.y += 26
 
     def _seller(self) -> None:
-        """Draw the merchant's logo, name, address, contact and tax number, as far as they are known."""
+        """Draw the merchant's logo, name, address, contact and tax number, where known."""
         sheet, seller = self.sheet, self.document.seller
         if seller is not None and seller.logo is not None:
             self._logo(read_logo(seller.logo))
         sheet.put(self.document.merchant, NAME, LEFT, 270)
         if seller is not None:
             sheet.y += 3
-            tax = [" ".join((self.gettext("Tax number"), seller.tax_number))] if seller.tax_number else []
+            tax = (
+                [" ".join((self.gettext("Tax number"), seller.tax_number))]
+                if seller.tax_number
+                else []
+            )
             for text in (*seller.address, *seller.contact, *tax):
                 sheet.put(text, QUIET, LEFT, 250, to_left=True)
 
@@ -170,8 +191,12 @@ class _InvoiceLayout:
     def _headline(self) -> None:
         """Draw the amount and its due date, the payment button, and the merchant's description."""
         sheet, invoice = self.sheet, self.invoice
-        amount = self._money(invoice.total if invoice.status == "paid" else invoice.amount_remaining)
-        text = self.gettext(HEADLINES[invoice.status], amount=amount, day=self._day(invoice.due_date))
+        amount = self._money(
+            invoice.total if invoice.status == "paid" else invoice.amount_remaining
+        )
+        text = self.gettext(
+            HEADLINES[invoice.status], amount=amount, day=self._day(invoice.due_date)
+        )
         sheet.put(text, HEADLINE, LEFT, RIGHT - LEFT, role="H2")
         if buyers_step(invoice):
             sheet.y += 6
@@ -210,9 +235,11 @@ class _InvoiceLayout:
         self.sheet.rule(INK, 0.9)
 
     def _row(self, cells: Sequence[str]) -> None:
-        """Draw a row; a long description continues on the next page, below a repeated table heading."""
+        """Draw a row. A long description goes on to the next page, below a repeated heading."""
         sheet, structure = self.sheet, self.sheet.structure
-        wrapped = [wrap(cell, BODY, column.width) for cell, column in zip(cells, self.columns, strict=True)]
+        wrapped = [
+            wrap(cell, BODY, column.width) for cell, column in zip(cells, self.columns, strict=True)
+        ]
         self._table_room(min(len(wrapped[0]), 3) * BODY.height + 16)
         sheet.y += 7
         # The cells are drawn side by side, line by line, and read one after the other.
@@ -260,19 +287,25 @@ class _InvoiceLayout:
             start = sheet.y
             with sheet.structure.element("P"), sheet.structure.element("Link"):
                 sheet.put(invoice.payment_url or "", LINK, LEFT, RIGHT - LEFT, role=None)
-                sheet.page.link(Box(LEFT, start, RIGHT - LEFT, sheet.y - start), invoice.payment_url or "")
+                sheet.page.link(
+                    Box(LEFT, start, RIGHT - LEFT, sheet.y - start), invoice.payment_url or ""
+                )
             sheet.y += 12
         if invoice.footer:
             sheet.put(invoice.footer, QUIET, LEFT, RIGHT - LEFT)
 
     def _foot(self, page: PdfPage, number: int) -> None:
-        """Draw the footer: merchant and number, and the page number where there are several pages."""
+        """Draw the footer: merchant and number; on several pages also the page number."""
         sheet, pages = self.sheet, len(self.sheet.canvas.pages)
         sheet.page, sheet.y = page, BOTTOM + 22
         sheet.rule(HAIR, 0.6)
         sheet.y += 6
         with sheet.structure.inside(None):
-            sheet.line(wrap(f"{self.document.merchant} · {self.invoice.invoice_number}", SMALL, 400)[0], LEFT, 400)
+            sheet.line(
+                wrap(f"{self.document.merchant} · {self.invoice.invoice_number}", SMALL, 400)[0],
+                LEFT,
+                400,
+            )
             if pages > 1:
                 text = self.gettext("Page {page} of {pages}", page=number, pages=pages)
                 sheet.line(wrap(text, SMALL, 100)[0], RIGHT - 100, 100, to_right=True)

@@ -1,4 +1,4 @@
-"""Text of PDFs: cleaned, split into runs of one font and direction, shaped (by HarfBuzz) and broken into lines."""
+"""Text of PDFs: cleaned, split into runs of one font and direction, shaped (HarfBuzz), wrapped."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EM = 1000
 REGULAR, BOLD = "FiraGO-Regular.ttf", "FiraGO-Bold.ttf"
 
 FALLBACKS = ("wqy-microhei.ttc", "Symbola-emoji.ttf")
-"""Fonts for East Asian scripts and emoji, used in this order for what the main font does not cover. None is bold."""
+"""Fonts for East Asian scripts and emoji, tried in this order after the main font. None is bold."""
 
 
 _SUBSET_FLAGS = (
@@ -34,9 +34,10 @@ _SUBSET_FLAGS = (
 
 
 class Glyph(NamedTuple):
-    """One glyph of a shaped run: its advance, its offsets ``x`` and ``y``, and the index ``at`` of its first character.
+    """A glyph of a shaped run: advance, offsets ``x``, ``y``, index ``at`` of its first character.
 
-    ``text`` is the text it stands for; where several glyphs share characters, the first has all of them.
+    ``text`` is the text it stands for; where several glyphs share characters, the first has all of
+    them.
     """
 
     id: int
@@ -68,9 +69,19 @@ class Face:
         infos, positions = buffer.glyph_infos, buffer.glyph_positions
         # The text of a cluster of glyphs reaches from its start to the start of the next one.
         starts = sorted({info.cluster for info in infos})
-        texts = {start: text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)}
+        texts = {
+            start: text[start:end]
+            for start, end in zip(starts, [*starts[1:], len(text)], strict=True)
+        }
         return [
-            Glyph(info.codepoint, at.x_advance, at.x_offset, at.y_offset, info.cluster, texts.pop(info.cluster, ""))
+            Glyph(
+                info.codepoint,
+                at.x_advance,
+                at.x_offset,
+                at.y_offset,
+                info.cluster,
+                texts.pop(info.cluster, ""),
+            )
             for info, at in zip(infos, positions, strict=True)
         ]
 
@@ -86,7 +97,9 @@ class Face:
         wanted = uharfbuzz.SubsetInput()
         wanted.flags = _SUBSET_FLAGS
         # The text is shaped already, so the tables that shape it are not needed.
-        wanted.drop_table_tag_set.update(int.from_bytes(tag, "big") for tag in (b"GSUB", b"GPOS", b"GDEF"))
+        wanted.drop_table_tag_set.update(
+            int.from_bytes(tag, "big") for tag in (b"GSUB", b"GPOS", b"GDEF")
+        )
         wanted.glyph_set.update(glyphs)
         return bytes(uharfbuzz.subset(self._face, wanted).blob.data)
 
@@ -98,15 +111,19 @@ def face(file: str) -> Face:
 
 
 def face_for(character: str, bold: bool) -> Face:
-    """Return the first font that covers the character; else the main font, which shows a missing glyph."""
+    """Return the first font with the character; else the main font, with its missing glyph."""
     files = (BOLD if bold else REGULAR, *FALLBACKS)
-    return next((face(file) for file in files if ord(character) in face(file).covers), face(files[0]))
+    return next(
+        (face(file) for file in files if ord(character) in face(file).covers), face(files[0])
+    )
 
 
 def is_legible(text: str) -> bool:
-    """Return whether a font covers one of its letters and digits, or it has none: else it is a row of empty boxes."""
+    """Return whether a font covers a letter or digit, or there is none: no row of empty boxes."""
     letters = [character for character in text if character.isalnum()]
-    return not letters or any(ord(each) in face(file).covers for each in letters for file in (REGULAR, *FALLBACKS))
+    return not letters or any(
+        ord(each) in face(file).covers for each in letters for file in (REGULAR, *FALLBACKS)
+    )
 
 
 # -- bidirectional text: the direction of each character, and the order of the runs of a line
@@ -115,15 +132,19 @@ def is_legible(text: str) -> bool:
 T = TypeVar("T")
 
 _CLASSES = {
-    "L": "L", "R": "R", "AL": "A", "EN": "1", "AN": "2", "ES": "+", "ET": "#", "CS": ",", "NSM": "M",
+    "L": "L", "R": "R", "AL": "A", "EN": "1", "AN": "2",
+    "ES": "+", "ET": "#", "CS": ",", "NSM": "M",
 }  # fmt: skip
-"""Strong left, right and Arabic; European and Arabic numbers; separators and terminators of numbers; marks.
+"""Strong left, right and Arabic; European and Arabic numbers; their separators, ends; marks.
 
 All other classes are neutral, N.
 """
 
 _RULES: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
-    (r"(.)M+", lambda match: match[1] * len(match[0])),  # W1: a mark has the class of the character it is on
+    (
+        r"(.)M+",
+        lambda match: match[1] * len(match[0]),
+    ),  # W1: a mark has the class of the character it is on
     (r"A[^LRA]*", lambda match: match[0].replace("1", "2")),  # W2: numbers after Arabic letters
     (r"A", lambda _: "R"),  # W3
     (r"(?<=1)[+,](?=1)", lambda _: "1"),  # W4: one separator between two digits
@@ -131,16 +152,19 @@ _RULES: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
     (r"#+(?=1)|(?<=1)#+", lambda match: "1" * len(match[0])),  # W5: signs next to a number
     (r"[+,#]", lambda _: "N"),  # W6
     (r"L[^LR]*", lambda match: match[0].replace("1", "L")),  # W7: numbers after Latin letters
-    (r"(?<=[R12])N+(?=[R12])", lambda match: "R" * len(match[0])),  # N1: neutrals between two of one direction
+    (
+        r"(?<=[R12])N+(?=[R12])",
+        lambda match: "R" * len(match[0]),
+    ),  # N1: neutrals between two of one direction
     (r"(?<=L)N+(?=L)", lambda match: "L" * len(match[0])),
 )
 
 _LEVELS = ({"L": 0, "R": 1, "1": 2, "2": 2}, {"R": 1, "L": 2, "1": 2, "2": 2})
-"""Level of each resolved class where the paragraph runs left to right, and where it runs right to left (I1, I2)."""
+"""The level of each resolved class in a left-to-right and a right-to-left paragraph (I1, I2)."""
 
 
 def is_rtl(text: str) -> bool:
-    """Return whether a paragraph runs right to left: its first strong character decides (P2, P3)."""
+    """Return whether a paragraph runs right to left, by its first strong character (P2, P3)."""
     strong = (kind for kind in map(bidirectional, text) if kind in ("L", "R", "AL"))
     return next(strong, "L") != "L"
 
@@ -148,14 +172,16 @@ def is_rtl(text: str) -> bool:
 def levels(text: str, rtl: bool) -> list[int]:
     """Return the embedding level of each character of a paragraph; odd levels run right to left."""
     base = "R" if rtl else "L"
-    classes = base + "".join(_CLASSES.get(bidirectional(character), "N") for character in text) + base
+    classes = (
+        base + "".join(_CLASSES.get(bidirectional(character), "N") for character in text) + base
+    )
     for pattern, become in _RULES:
         classes = re.sub(pattern, become, classes)
     return [_LEVELS[rtl][letter] for letter in classes[1:-1].replace("N", base)]
 
 
 def visual(items: Sequence[T], level: Callable[[T], int]) -> list[T]:
-    """Return the items of a line, each of one level, in the order they are drawn from left to right (L2)."""
+    """Return a line's items, each of one level, in the order of drawing, left to right (L2)."""
     order = list(items)
     for depth in range(max(map(level, order), default=0), 0, -1):
         start = 0
@@ -176,7 +202,7 @@ Colour = tuple[float, float, float]
 
 
 class Style(NamedTuple):
-    """How text looks: ``size`` in points, ``leading`` (the distance of base lines) in font sizes."""
+    """The look of a text: ``size`` in points, ``leading`` (between base lines) in font sizes."""
 
     size: float = 9.5
     bold: bool = False
@@ -206,11 +232,13 @@ class Line(NamedTuple):
 
     @property
     def width(self) -> float:
-        return sum(glyph.advance for _, glyphs in self.runs for glyph in glyphs) * self.style.size / EM
+        return (
+            sum(glyph.advance for _, glyphs in self.runs for glyph in glyphs) * self.style.size / EM
+        )
 
 
 def wrap(text: str, style: Style, width: float) -> list[Line]:
-    """Return the lines of a text, none wider than ``width`` points. Each paragraph has the direction of its first letter."""
+    """Return lines of at most ``width`` points. A paragraph's first letter sets its direction."""
     lines: list[Line] = []
     for paragraph in clean(text).split("\n"):
         rtl = is_rtl(paragraph)
@@ -220,24 +248,29 @@ def wrap(text: str, style: Style, width: float) -> list[Line]:
 
 
 def clean(text: str) -> str:
-    """Normalize a text: composed characters (NFC), ``\\n`` as the only line end, spaces in place of control characters.
+    """Normalize a text: composed characters (NFC), only ``\\\\n`` as line end, spaces for controls.
 
-    Explicit directions and variation selectors are dropped, so that a name cannot reverse the text around it.
+    Explicit directions and variation selectors are dropped, so that a name cannot reverse the text
+    around it.
     """
     text = normalize("NFC", re.sub(r"\r\n?|[\u2028\u2029\u0085\v\f]", "\n", text))
     return _CONTROL.sub(" ", _DROPPED.sub("", text)).translate(_SPACES)
 
 
-_DROPPED = re.compile("[\u200b\u200e\u200f\u061c\u202a-\u202e\u2060\u2066-\u2069\ufe00-\ufe0f\ufeff]")
+_DROPPED = re.compile(
+    "[\u200b\u200e\u200f\u061c\u202a-\u202e\u2060\u2066-\u2069\ufe00-\ufe0f\ufeff]"
+)
 _CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _SPACES = str.maketrans(
-    dict.fromkeys("\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f", "\u00a0")
+    dict.fromkeys(
+        "\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f", "\u00a0"
+    )
 )
 """Spaces of other widths, for which the fonts have no glyph, become no-break spaces."""
 
 _EAST_ASIA = "\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef"
 _WORD = re.compile(rf"(?:[{_EAST_ASIA}]|[^ \-/{_EAST_ASIA}]+[-/]*|[-/]+) *| +")
-"""The units that lines do not break: a word with its hyphens and spaces, or one character of an East Asian script."""
+"""The units that lines do not break: a word (hyphens, spaces), or one East Asian character."""
 
 
 class _Paragraph(NamedTuple):
@@ -274,10 +307,12 @@ class _Paragraph(NamedTuple):
 
 
 def _runs(text: str, bold: bool, levels: Sequence[int]) -> list[GlyphRun]:
-    """Split into runs. Marks, joiners and spaces always use the font of the character before them."""
+    """Split into runs. Marks, joiners and spaces keep the font of the character before them."""
     faces: list[Face] = []
     for character in text:
-        attached = faces and (category(character) in ("Mn", "Mc", "Me", "Cf") or character in " \u00a0")
+        attached = faces and (
+            category(character) in ("Mn", "Mc", "Me", "Cf") or character in " \u00a0"
+        )
         faces.append(faces[-1] if attached else face_for(character, bold))
     places = groupby(range(len(text)), key=lambda at: (faces[at].name, levels[at]))
     stretches = [list(stretch) for _, stretch in places]
@@ -285,7 +320,7 @@ def _runs(text: str, bold: bool, levels: Sequence[int]) -> list[GlyphRun]:
 
 
 def _breaks(text: str, advances: Sequence[int], room: float) -> Iterator[tuple[int, int]]:
-    """Yield the start and end of each line. Spaces at its end take no room; a word too long for a line is split.
+    """Yield lines' starts and ends. Spaces at the end take no room; a line splits a longer word.
 
     A line never starts with a character of no advance, which is a mark on the character before it.
     """

@@ -1,1 +1,1 @@
-"""The App: its settings, API keys, security profiles, bounds on amounts, and the IP addresses of clients."""
+"""The App: settings, API keys, security profiles, bounds on amounts, clients' IP addresses."""

@@ -1,6 +1,7 @@
 """Amounts: integers in minor units, what an App may charge, and rates in per cent (B-23, B-24).
 
-Only rates are computed with fractions, in decimal. An App has its currencies and its bounds on amounts.
+Only rates are computed with fractions, in decimal. An App has its currencies and its bounds on
+amounts.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from emulator.resources.app.settings import settings
 
 @lru_cache(maxsize=4096)  # plans have few prices and many subscribers
 def percent(amount: int, rate: float) -> int:
-    """Return ``rate`` per cent of ``amount`` minor units, rounded half up (B-23): ``percent(1050, 2.9)`` is 30."""
+    """Return ``rate`` per cent of minor units, half up (B-23): ``percent(1050, 2.9)`` is 30."""
     exact = Decimal(amount) * Decimal(str(rate)) / 100
     return int(exact.quantize(Decimal(1), rounding=ROUND_HALF_UP))
 
 
 def rate_of(part: int, amount: int, rate: float | None) -> float | None:
-    """Return ``rate`` (per cent) if ``part`` is that of ``amount``; otherwise None: the amount was set in another way."""
+    """Return ``rate`` (per cent) if it makes ``part`` of ``amount``; otherwise None."""
     return rate if rate and part == percent(amount, rate) else None
 
 
@@ -35,44 +36,51 @@ def enabled(world: World, currency: str, param: str = "currency") -> str:
     """Return a currency code that the App has enabled; else 403 ``CURRENCY_NOT_IN_PLAN`` (B-24)."""
     if currency not in settings(world).currencies:
         raise ApiError(
-            "CURRENCY_NOT_IN_PLAN", currency=currency, param=param, errors={param: [f"{currency} is not enabled"]}
+            "CURRENCY_NOT_IN_PLAN",
+            currency=currency,
+            param=param,
+            errors={param: [f"{currency} is not enabled"]},
         )
     return currency
 
 
 def currency_of(found: Violations, world: World, body: Body) -> str | None:
-    """Return the currency that a body names, by default the App's main one; None if it breaks a rule."""
+    """Return a body's currency, by default the App's main one; None if it breaks a rule."""
     with found:
         return enabled(world, body.get("currency") or settings(world).main_currency)
     return None
 
 
 def minimum(world: World, currency: str | None) -> int:
-    """Return the smallest amount of one payment in minor units of the currency, or of any if it is None (B-23)."""
+    """Return one payment's smallest amount in minor units of the currency, or of any (B-23)."""
     app = settings(world)
     return app.minimum_amount if currency == app.main_currency else 1
 
 
 def chargeable(world: World, amount: int, currency: str | None, param: str) -> int:
-    """Return an amount (minor units) that one payment may have; else ``AMOUNT_TOO_SMALL`` or ``AMOUNT_TOO_LARGE``.
+    """Return a payment's amount (minor units); else ``AMOUNT_TOO_SMALL``, ``AMOUNT_TOO_LARGE``.
 
-    ``amount`` is what the client sends in ``param``, before tax. Where the currency is missing or wrong it is None:
-    then the amount is one that some currency allows (B-12, B-23).
+    ``amount`` is what the client sends in ``param``, before tax. Where the currency is missing or
+    wrong it is None: then the amount is one that some currency allows (B-12, B-23).
     """
     least = minimum(world, currency)
     if amount < least:
-        raise invalid_field(param, _measured(param, amount, f"must be at least {least}"), "AMOUNT_TOO_SMALL")
+        raise invalid_field(
+            param, _measured(param, amount, f"must be at least {least}"), "AMOUNT_TOO_SMALL"
+        )
     return bounded(world, amount, param)
 
 
 def bounded(world: World, amount: int, param: str) -> int:
-    """Return an amount (minor units) that is at most the App's maximum; else ``AMOUNT_TOO_LARGE``."""
+    """Return an amount (minor units) up to the App's maximum; else ``AMOUNT_TOO_LARGE``."""
     most = settings(world).maximum_amount
     if amount > most:
-        raise invalid_field(param, _measured(param, amount, f"must be at most {most}"), "AMOUNT_TOO_LARGE")
+        raise invalid_field(
+            param, _measured(param, amount, f"must be at most {most}"), "AMOUNT_TOO_LARGE"
+        )
     return amount
 
 
 def _measured(param: str, amount: int, message: str) -> str:
-    """Return the message, with the amount if the field only implies it: lines, a product or a plan."""
+    """Return the message, with the amount if the field implies it: lines, a product, a plan."""
     return message if param.endswith("amount") else f"comes to {amount}; {message}"

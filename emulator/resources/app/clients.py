@@ -1,4 +1,4 @@
-"""The client of a request: the App and the side (test or live) of its API key, and its IP address (B-02, B-03, B-70)."""
+"""A request's client: App and side (test or live) of its API key, IP address (B-02, B-03, B-70)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Key(NamedTuple):
 
 
 def read_key(header: str | None) -> Key:
-    """Return the key in an ``Authorization`` header. Raises the five 401 of B-03 and 403 ``PUBLIC_KEY_NOT_ALLOWED``."""
+    """Return the ``Authorization`` key. Raises B-03's five 401, 403 ``PUBLIC_KEY_NOT_ALLOWED``."""
     key, is_public = parse_key(header)
     if is_public:
         raise ApiError("PUBLIC_KEY_NOT_ALLOWED")
@@ -45,7 +45,7 @@ def read_key(header: str | None) -> Key:
 
 
 def parse_key(header: str | None) -> tuple[Key, bool]:
-    """Return the key in an ``Authorization`` header, and whether it is a public one. Raises the 401 of B-03."""
+    """Return an ``Authorization`` header's key, and whether it is public; 401 of B-03."""
     if header is None:
         raise ApiError("MISSING_API_KEY")
     scheme, _, token = header.strip().partition(" ")
@@ -59,7 +59,7 @@ def parse_key(header: str | None) -> tuple[Key, bool]:
 
 
 class MagicKey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A row of ``fixtures/keys.yaml`` (B-04): ``code`` for Apps whose name is the word ``begins``, alone or before digits."""
+    """A row of ``fixtures/keys.yaml`` (B-04): ``code`` for Apps named ``begins``, digits aside."""
 
     begins: str
     code: str
@@ -68,18 +68,25 @@ class MagicKey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     operations: tuple[str, ...] = ()
 
     def concerns(self, key: Key) -> bool:
-        return key.name.rstrip("0123456789") == self.begins and (key.livemode or self.only != "live")
+        return key.name.rstrip("0123456789") == self.begins and (
+            key.livemode or self.only != "live"
+        )
 
     def error(self) -> ApiError:
-        cause = f"The name of the App is the cause: {self.begins!r}, alone or followed by digits, is a magic name."
+        cause = (
+            f"The name of the App is the cause: {self.begins!r}, alone or followed by digits, is a"
+            " magic name."
+        )
         return ApiError(self.code, message=f"{ERRORS[self.code].message} {cause}")
 
     def forbids(self, operation_id: str, writes: bool) -> bool:
-        return (writes or self.only != "writes") and (not self.operations or operation_id in self.operations)
+        return (writes or self.only != "writes") and (
+            not self.operations or operation_id in self.operations
+        )
 
 
 def admit_buyer(world: World, operation_id: str) -> None:
-    """Raise the error of a magic key that names this operation, for payments on pages, which send no key (B-04)."""
+    """Raise a magic key's error for this operation on a page, which sends no key (B-04)."""
     own = Key.of(world)
     for rule in world.reference_data.magic_keys:
         if operation_id in rule.operations and rule.concerns(own):
@@ -87,7 +94,7 @@ def admit_buyer(world: World, operation_id: str) -> None:
 
 
 def admit(rules: Iterable[MagicKey], operation_id: str, writes: bool) -> None:
-    """Raise the error of the first of these ``rules``, all of which apply to the key, that forbids the operation."""
+    """Raise the error of the first of the key's ``rules`` that forbids the operation."""
     for rule in rules:
         if rule.forbids(operation_id, writes):
             raise rule.error()
@@ -106,10 +113,10 @@ _LONGEST = 60
 
 
 def resolve(peer: str | None, forwarded: Sequence[str], trusted: Iterable[str]) -> IpAddress:
-    """Return the address of the client: the socket's ``peer`` or, if that is a trusted proxy, the address it forwards for.
+    """Return the client's address: the socket's ``peer``, or the one a trusted proxy names.
 
-    ``forwarded`` are the values of ``X-Forwarded-For``, read from the end as long as the address found so far is one of
-    the ``trusted`` networks; anything but an address ends the search.
+    ``forwarded`` are the values of ``X-Forwarded-For``, read from the end as long as the address
+    found so far is one of the ``trusted`` networks; anything but an address ends the search.
     """
     proxies = [network(text) for text in trusted]
     nearest = address(peer or "") or LOCALHOST
@@ -123,7 +130,7 @@ def resolve(peer: str | None, forwarded: Sequence[str], trusted: Iterable[str]) 
 
 
 def address(text: str) -> IpAddress | None:
-    """Return the address in a text, with or without a port, or None; an IPv4-mapped IPv6 address becomes the IPv4 one."""
+    """Return a text's address, with or without port, or None; IPv4-mapped IPv6 becomes IPv4."""
     return None if len(text) > _LONGEST else _address(text.strip())
 
 
@@ -141,12 +148,12 @@ def _address(text: str) -> IpAddress | None:
 
 @lru_cache(maxsize=1024)
 def network(text: str) -> IPv4Network | IPv6Network:
-    """Return the network in CIDR notation. Raises ``ValueError`` for any other text and for a network with host bits."""
+    """Return the network in CIDR notation. Raises ``ValueError``, also for set host bits."""
     return ip_network(text)
 
 
 def domain(origin: str) -> str:
-    """Return the domain of an ``Origin`` header in lower case, without the port; empty if it is not that of a website."""
+    """Return an ``Origin``'s domain in lower case, without port; empty if no website's."""
     try:
         parts = urlsplit(origin)
     except ValueError:

@@ -14,7 +14,7 @@ LIFETIME_HOURS = 24
 
 
 class StoredResponse(Record, frozen=True, kw_only=True):
-    """A response; its id is the Idempotency-Key. ``fingerprint`` identifies the request by method, path and body."""
+    """A response by Idempotency-Key (its id). ``fingerprint`` covers method, path and body."""
 
     kind: ClassVar[str] = "remembered_answer"
     prefix: ClassVar[str] = "key"
@@ -27,7 +27,7 @@ class StoredResponse(Record, frozen=True, kw_only=True):
 
 
 def lookup(world: World, key: str, fingerprint: str) -> StoredResponse | None:
-    """Return the stored response to this request, if any; 409 ``IDEMPOTENCY_CONFLICT`` if the key was used for another one."""
+    """Return this request's stored response, if any; a key reused: 409 ``IDEMPOTENCY_CONFLICT``."""
     stored = world.get(StoredResponse, key)
     if stored is None or stored.expires_at <= world.now:
         return None

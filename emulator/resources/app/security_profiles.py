@@ -20,7 +20,7 @@ WITHOUT_PROFILES = "starter"
 
 
 class SecurityProfile(Record, frozen=True, kw_only=True):
-    """An empty list restricts nothing. ``max_amount`` is in minor units per payment; null is no limit."""
+    """Empty lists restrict nothing; ``max_amount``: minor units per payment, null for no limit."""
 
     prefix: ClassVar[str] = "sp"
     names: ClassVar[tuple[str, str] | None] = (N_("Security profile"), N_("Security profiles"))
@@ -38,15 +38,19 @@ class SecurityProfile(Record, frozen=True, kw_only=True):
 
 
 def create(world: World, body: Mapping[str, Any]) -> SecurityProfile:
-    """POST /security-profiles/: effective at once; 403 ``INSUFFICIENT_PERMISSIONS`` on the Starter plan (B-70)."""
+    """POST /security-profiles/, at once; 403 ``INSUFFICIENT_PERMISSIONS`` on Starter (B-70)."""
     if settings(world).pricing_plan == WITHOUT_PROFILES:
-        raise ApiError("INSUFFICIENT_PERMISSIONS", message="The Starter plan has no security profiles.")
+        raise ApiError(
+            "INSUFFICIENT_PERMISSIONS", message="The Starter plan has no security profiles."
+        )
     return world.add(new_record(world, SecurityProfile, normalised(body)))
 
 
 def normalised(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a body as they are stored: domains in lower case (B-71), lists as tuples."""
-    fields = {name: tuple(value) if isinstance(value, list) else value for name, value in body.items()}
+    """Return a body's fields as stored: domains in lower case (B-71), lists as tuples."""
+    fields = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in body.items()
+    }
     if "allowed_domains" in fields:
         fields["allowed_domains"] = tuple(map(str.lower, fields["allowed_domains"]))
     return fields
@@ -65,7 +69,9 @@ def delete(world: World, id: str) -> None:
 # -- enforcement
 
 
-INITIATING = frozenset(["createPaymentIntent", "confirmPaymentIntent", "capturePaymentIntent", "createSubscription"])
+INITIATING = frozenset(
+    ["createPaymentIntent", "confirmPaymentIntent", "capturePaymentIntent", "createSubscription"]
+)
 """The operations that create, confirm or capture a payment, to which rule 5 applies (B-95)."""
 
 
@@ -77,36 +83,48 @@ def in_force(world: World) -> Sequence[SecurityProfile]:
     return () if settings(world).pricing_plan == WITHOUT_PROFILES else tuple(profiles)
 
 
-def check_request(world: World, address: IpAddress, origin: str | None, operation_id: str | None) -> None:
-    """Raise 403 if a profile forbids a request by its address, its ``Origin`` or its country (rules 1, 2, 5)."""
+def check_request(
+    world: World, address: IpAddress, origin: str | None, operation_id: str | None
+) -> None:
+    """Raise 403 if a profile forbids a request's address, ``Origin`` or country (rules 1, 2, 5)."""
     for profile in in_force(world):
-        if profile.allowed_ips and not any(address in network(each) for each in profile.allowed_ips):
+        if profile.allowed_ips and not any(
+            address in network(each) for each in profile.allowed_ips
+        ):
             raise _forbidden(profile, "allowed_ips", f"a request from {address}")
-        if origin is not None and profile.allowed_domains and domain(origin) not in profile.allowed_domains:
+        if (
+            origin is not None
+            and profile.allowed_domains
+            and domain(origin) not in profile.allowed_domains
+        ):
             raise _forbidden(profile, "allowed_domains", f"a browser's request from {origin[:260]}")
     if operation_id in INITIATING:
         check_country(world, address)
 
 
 def check_country(world: World, address: IpAddress) -> None:
-    """Raise 403 for a payment that the merchant or the buyer initiates from a blocked country (rule 5)."""
+    """Raise 403 for a merchant's or buyer's payment from a blocked country (rule 5)."""
     for profile in in_force(world):
         if (
             profile.blocked_countries
             and (country := world.reference_data.country(address)) in profile.blocked_countries
         ):
-            raise _forbidden(profile, "blocked_countries", f"a payment from {address}, which is in {country}")
+            raise _forbidden(
+                profile, "blocked_countries", f"a payment from {address}, which is in {country}"
+            )
 
 
 def check_amount(world: World, amount: int) -> None:
-    """Raise 403 for a payment intent of more minor units than a profile allows, before it is created (rule 3; B-51)."""
+    """Raise 403 for a new intent of more minor units than a profile allows (rule 3; B-51)."""
     match forbidding(world, amount, None):
         case profile, rule:
-            raise _forbidden(profile, rule, f"a payment of {amount}, which is more than {profile.max_amount}")
+            raise _forbidden(
+                profile, rule, f"a payment of {amount}, which is more than {profile.max_amount}"
+            )
 
 
 def check_method(world: World, type: str, param: str = "payment_method") -> None:
-    """Raise 422 ``PAYMENT_METHOD_NOT_SUPPORTED`` for a type of method that a profile does not list (rule 4; B-55)."""
+    """Raise 422 ``PAYMENT_METHOD_NOT_SUPPORTED`` for a type of method not listed (rule 4; B-55)."""
     match forbidding(world, 0, type):
         case profile, rule:
             message = f"the security profile {profile.name!r} ({rule}) does not allow {type}"
@@ -114,13 +132,17 @@ def check_method(world: World, type: str, param: str = "payment_method") -> None
 
 
 def permitted(world: World, types: Iterable[str]) -> tuple[str, ...]:
-    """Return the types among these that every profile allows (rule 4), for pages that offer a choice."""
-    lists = [profile.allowed_payment_methods for profile in in_force(world) if profile.allowed_payment_methods]
+    """Return the given types that every profile allows (rule 4), for pages that offer a choice."""
+    lists = [
+        profile.allowed_payment_methods
+        for profile in in_force(world)
+        if profile.allowed_payment_methods
+    ]
     return tuple(type for type in types if all(type in allowed for allowed in lists))
 
 
 def forbidding(world: World, amount: int, type: str | None) -> tuple[SecurityProfile, str] | None:
-    """Return the profile, and its field, that forbids a payment of an amount with a type of method (rules 3 and 4)."""
+    """Return the profile and its field that forbid an amount with a type of method (rules 3, 4)."""
     for profile in in_force(world):
         if profile.max_amount is not None and amount > profile.max_amount:
             return profile, "max_amount"
@@ -131,7 +153,7 @@ def forbidding(world: World, amount: int, type: str | None) -> tuple[SecurityPro
 
 
 def opens_to(world: World, origin: str) -> bool:
-    """Return whether a page of this origin may read responses: a profile lists its domain (rule 2; B-72).
+    """Return whether a page of this origin may read responses: a profile lists it (rule 2; B-72).
 
     It may read those to requests that another profile rejects, too: the page is to learn why.
     """

@@ -1,4 +1,4 @@
-"""The settings of an App: values that depend on the merchant's contract, the merchant, and choices for testers (B-90)."""
+"""An App's settings: values of the merchant's contract, the merchant, testers' choices (B-90)."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ LARGEST = 250_000
 """Pixels of the largest logo."""
 
 CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
-"""How many bytes a pixel of a PNG has, by its type of colour: grey, RGB, palette, grey and RGB with transparency."""
+"""Bytes a pixel by PNG color type: gray, RGB, palette, gray and RGB with transparency."""
 
 
 class Merchant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """``name`` is by default the App's, ``address`` are lines as on an envelope, ``logo`` a PNG or JPEG as a ``data:`` URI."""
+    """``name`` defaults to the App's; ``address``: lines; ``logo``: PNG or JPEG ``data:`` URI."""
 
     name: ShortText | None = None
     address: Annotated[tuple[ShortText, ...], Meta(max_length=8)] = ()
@@ -43,9 +43,10 @@ class Merchant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class Logo(NamedTuple):
-    """A picture. ``colour`` is the type of a PNG (see ``CHANNELS``), or -1, -3 or -4 for a JPEG of so many colours.
+    """A picture. ``colour`` is a PNG's type (``CHANNELS``), or -1, -3, -4 for a JPEG's colors.
 
-    ``data`` are a PNG's filtered rows, or a whole JPEG; ``alpha`` are the opacities of a palette's colours.
+    ``data`` are a PNG's filtered rows, or a whole JPEG; ``alpha`` are the opacities of a palette's
+    colours.
     """
 
     width: int
@@ -58,7 +59,7 @@ class Logo(NamedTuple):
 
 @lru_cache(maxsize=64)
 def read_logo(uri: str) -> Logo:
-    """Return the picture of a ``data:`` URI. Raises ``ValueError`` with a sentence if it cannot be shown."""
+    """Return a ``data:`` URI's picture. Raises ``ValueError`` with a sentence if it is unusable."""
     head, _, text = uri.partition(",")
     readers = {"data:image/png;base64": _png, "data:image/jpeg;base64": _jpeg}
     if head not in readers:
@@ -66,7 +67,9 @@ def read_logo(uri: str) -> Logo:
     try:
         logo = readers[head](b64decode(text, validate=True))
     except (ValueError, IndexError, KeyError, zlib.error) as error:
-        raise ValueError("is not a PNG (8 bits a channel, not interlaced) or JPEG that can be read") from error
+        raise ValueError(
+            "is not a PNG (8 bits a channel, not interlaced) or JPEG that can be read"
+        ) from error
     if not 0 < logo.width * logo.height <= LARGEST:
         raise ValueError(f"has more than {LARGEST} pixels")
     return logo
@@ -118,7 +121,8 @@ FEE_RATES = {"starter": 3.5, "growth": 2.9, "business": 2.4, "enterprise": 1.9}
 
 Currency = Annotated[str, Meta(pattern="^[A-Z]{3}$")]
 Country = Annotated[str, Meta(pattern="^[A-Z]{2}$")]
-# int | float, not float alone, so that a rate sent as 18 is still 18, and not 18.0, after it was saved.
+# int | float, not float alone, so that a rate sent as 18 is still 18, and not 18.0, after it was
+# saved.
 Rate = Annotated[int, Meta(ge=0, le=100)] | Annotated[float, Meta(ge=0, le=100)]
 Count = Annotated[int, Meta(ge=0)]
 Positive = Annotated[int, Meta(ge=1)]
@@ -132,9 +136,10 @@ class RateLimit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Assumptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The named assumptions: how a sentence that can be read in two ways is read; the default is nearest to the letter.
+    """The named assumptions: the readings of ambiguous sentences, by default the most literal.
 
-    What each value does stands in ``fixtures/named-assumptions.yaml`` (B-99). Three more are settings: ``OLDER_SETTINGS``.
+    What each value does stands in ``fixtures/named-assumptions.yaml`` (B-99). Three more are
+    settings: ``OLDER_SETTINGS``.
     """
 
     search_nothing_found: Literal["empty", "error"] = "empty"
@@ -151,14 +156,27 @@ class Assumptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Amounts are in minor units, rates in per cent, ``operator_delay`` and ``confirmation_timeout`` in seconds."""
+    """Minor units and per cent; ``operator_delay`` and ``confirmation_timeout`` in seconds."""
 
     prefix: ClassVar[str] = "settings"
 
     id: Literal["settings"] = "settings"
     main_currency: Currency = "XAF"
     currencies: Annotated[tuple[Currency, ...], Meta(min_length=1)] = ("XAF", "XOF", "EUR", "USD")
-    countries: tuple[Country, ...] = ("GA", "CM", "CI", "SN", "CG", "TD", "BJ", "TG", "BF", "ML", "FR", "US")
+    countries: tuple[Country, ...] = (
+        "GA",
+        "CM",
+        "CI",
+        "SN",
+        "CG",
+        "TD",
+        "BJ",
+        "TG",
+        "BF",
+        "ML",
+        "FR",
+        "US",
+    )
     pricing_plan: Literal["starter", "growth", "business", "enterprise"] = "growth"
     commission_rate: Rate = 0
     tax_rate: Rate = 0
@@ -202,16 +220,20 @@ def merchant_name(world: World) -> str:
 
 
 def merged(*changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return several changes of settings as one: later values replace earlier ones, assumptions each by its name (B-99)."""
+    """Return changes of settings as one; later values win, for assumptions by name (B-99)."""
     found: dict[str, Any] = {}
     for each in changes:
-        read = {name: value for part in (found, each) for name, value in (part.get("assumptions") or {}).items()}
+        read = {
+            name: value
+            for part in (found, each)
+            for name, value in (part.get("assumptions") or {}).items()
+        }
         found = {**found, **each, **({"assumptions": read} if read else {})}
     return found
 
 
 def changed(old: Settings, changes: Mapping[str, Any]) -> Settings:
-    """Return settings with some of them changed; ``assumptions`` are merged with the present ones (B-90, B-99).
+    """Return changed settings; ``assumptions`` are merged with the present ones (B-90, B-99).
 
     Raises ``ValueError`` with a sentence for a wrong name or value.
     """
@@ -219,15 +241,22 @@ def changed(old: Settings, changes: Mapping[str, Any]) -> Settings:
         return old
     if unknown := changes.keys() - set(Settings.__struct_fields__[1:]):
         raise ValueError(
-            f"{sorted(unknown)[0]} is not a setting; there are {', '.join(Settings.__struct_fields__[1:])}"
+            f"{sorted(unknown)[0]} is not a setting; there are"
+            f" {', '.join(Settings.__struct_fields__[1:])}"
         )
     if isinstance(read := changes.get("assumptions"), Mapping):
         older = {name: value for name, value in read.items() if name in OLDER_SETTINGS}
         newer = {name: value for name, value in read.items() if name not in OLDER_SETTINGS}
         if unknown := newer.keys() - set(Assumptions.__struct_fields__):
             names = ", ".join((*Assumptions.__struct_fields__, *OLDER_SETTINGS))
-            raise ValueError(f"assumptions: {sorted(unknown)[0]} is not an assumption; there are {names}")
-        changes = {**changes, **older, "assumptions": {**msgspec.to_builtins(old.assumptions), **newer}}
+            raise ValueError(
+                f"assumptions: {sorted(unknown)[0]} is not an assumption; there are {names}"
+            )
+        changes = {
+            **changes,
+            **older,
+            "assumptions": {**msgspec.to_builtins(old.assumptions), **newer},
+        }
     new = msgspec.convert({**msgspec.to_builtins(old), **changes}, Settings)
     _check(new)
     return new
@@ -242,7 +271,9 @@ def _check(new: Settings) -> None:
         try:
             network(text)
         except ValueError:
-            message = f"trusted_proxies: {text[:60]!r} is no address and no CIDR range without host bits"
+            message = (
+                f"trusted_proxies: {text[:60]!r} is no address and no CIDR range without host bits"
+            )
             raise ValueError(message) from None
     if new.merchant is not None and new.merchant.logo is not None:
         try:

@@ -1,4 +1,4 @@
-"""Invoices: what a customer owes for lines, from draft to paid, and the operations on them (Invoices; B-12, B-65, B-66)."""
+"""Invoices: a customer's debt for lines, from draft to paid, and operations (B-12, B-65, B-66)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,15 @@ import msgspec
 
 from emulator.core import calendar
 from emulator.core.errors import ApiError, invalid_field
-from emulator.core.handlers import Body, Violations, check_metadata, get_handler, get_or_404, list_handler, with_rules
+from emulator.core.handlers import (
+    Body,
+    Violations,
+    check_metadata,
+    get_handler,
+    get_or_404,
+    list_handler,
+    with_rules,
+)
 from emulator.core.records import HIDDEN, N_, Metadata, Record, merge_metadata, no_metadata, pick
 from emulator.core.state_machine import StateMachine
 from emulator.core.world import World
@@ -44,15 +52,22 @@ def line(*, product: str | None, description: str, quantity: int, unit_amount: i
         description=description,
         quantity=quantity,
         unit_amount=unit_amount,
-        amount=unit_amount if quantity == 1 else quantity * unit_amount,  # one object for both numbers
+        amount=unit_amount
+        if quantity == 1
+        else quantity * unit_amount,  # one object for both numbers
     )
 
 
-def asked_for(found: Violations, world: World, body: Body, currency: str | None) -> InvoiceLines | None:
-    """Return the lines a merchant asks for (Invoices), or None if one of them breaks a rule, or their sum."""
+def asked_for(
+    found: Violations, world: World, body: Body, currency: str | None
+) -> InvoiceLines | None:
+    """Return the lines a merchant asks for, or None if a line or their sum breaks a rule."""
     with found:
         items = enumerate(body.get("line_items", ()))
-        sold = [products.line_item(found, world, item, currency, f"line_items.{number}") for number, item in items]
+        sold = [
+            products.line_item(found, world, item, currency, f"line_items.{number}")
+            for number, item in items
+        ]
         if None not in sold:
             lines = tuple(line(**msgspec.structs.asdict(each)) for each in sold if each)
             amounts.bounded(world, sum(line.amount for line in lines), "line_items")
@@ -60,20 +75,30 @@ def asked_for(found: Violations, world: World, body: Body, currency: str | None)
     return None
 
 
-def totals(world: World, lines: InvoiceLines, discount: int = 0, rate: float | None = None) -> Mapping[str, Any]:
-    """Return the amounts of an invoice with these lines (minor units), and the rate of its tax in per cent.
+def totals(
+    world: World, lines: InvoiceLines, discount: int = 0, rate: float | None = None
+) -> Mapping[str, Any]:
+    """Return an invoice's amounts for these lines (minor units), and its tax rate in per cent.
 
-    Tax is that ``rate``, by default the App's, of the subtotal less the discount, half up (B-23, B-65).
+    Tax is that ``rate``, by default the App's, of the subtotal less the discount, half up (B-23,
+    B-65).
     """
     subtotal = sum(line.amount for line in lines)
     return _totals(subtotal, discount, settings(world).tax_rate if rate is None else rate)
 
 
-@lru_cache(maxsize=4096)  # plans have few prices and many subscribers, whose invoices share these numbers
+@lru_cache(
+    maxsize=4096
+)  # plans have few prices and many subscribers, whose invoices share these numbers
 def _totals(subtotal: int, discount: int, rate: float) -> Mapping[str, Any]:
     net = max(subtotal - discount, 0)
     tax = amounts.percent(net, rate)
-    sums = {"subtotal": subtotal, "tax_amount": tax, "total": net + tax, "amount_remaining": net + tax}
+    sums = {
+        "subtotal": subtotal,
+        "tax_amount": tax,
+        "total": net + tax,
+        "amount_remaining": net + tax,
+    }
     # A float whatever number was set: a stored invoice is read back with one.
     return {**sums, "tax_rate": float(rate)}
 
@@ -86,7 +111,7 @@ DAYS_TO_PAY = 30
 
 
 class Invoice(Record, frozen=True, kw_only=True):
-    """Amounts are minor units. A draft has no URLs; one paid by hand has neither ``payment_intent`` nor ``transaction``."""
+    """Minor units. Drafts lack URLs, manual payments ``payment_intent`` and ``transaction``."""
 
     prefix: ClassVar[str] = "inv"
     names: ClassVar[tuple[str, str] | None] = (N_("Invoice"), N_("Invoices"))
@@ -145,9 +170,15 @@ def valid_due_date(world: World, due_date: str | None) -> str | None:
 
 
 def draft(
-    world: World, customer: Customer, lines: InvoiceLines, currency: str, *, id: str | None = None, **fields: Any
+    world: World,
+    customer: Customer,
+    lines: InvoiceLines,
+    currency: str,
+    *,
+    id: str | None = None,
+    **fields: Any,
 ) -> Invoice:
-    """Create a draft with its number and its totals. ``fields`` are those that a merchant may give, and its subscription."""
+    """Create a draft, numbered and totaled, of a merchant's ``fields`` and its subscription."""
     return STATE_MACHINE.create(
         world,
         "create",
@@ -163,7 +194,7 @@ def draft(
 
 
 def finalize_and_track(world: World, invoice: Invoice) -> Invoice:
-    """Finalize a draft with today's tax rate and its customer's present email, and watch its due date (B-65)."""
+    """Finalize a draft with today's tax rate and customer email; watch its due date (B-65)."""
     customer = world.get(Customer, invoice.customer)
     email = invoice.customer_email if customer is None else customer.email
     sums = totals(world, invoice.line_items, invoice.discount_amount)
@@ -171,7 +202,7 @@ def finalize_and_track(world: World, invoice: Invoice) -> Invoice:
 
 
 def addressee(world: World, invoice: Invoice) -> str | None:
-    """Return where the invoice is emailed: to its own address or to the present one of its customer (B-66)."""
+    """Return the address for an invoice's email: its own, or its customer's present one (B-66)."""
     customer = world.get(Customer, invoice.customer)
     return invoice.customer_email or (None if customer is None else customer.email)
 
@@ -183,7 +214,9 @@ def require_addressee(world: World, invoice: Invoice) -> None:
 
 def finalize_now(world: World, invoice: Invoice, **changes: Any) -> Invoice:
     """Lock lines and amounts, set due date and links; an invoice over 0 is paid at once (B-66)."""
-    invoice = STATE_MACHINE.transition(world, invoice, "finalize", **final_fields(world, invoice), **changes)
+    invoice = STATE_MACHINE.transition(
+        world, invoice, "finalize", **final_fields(world, invoice), **changes
+    )
     return mark_paid(world, invoice) if invoice.total == 0 else invoice
 
 
@@ -198,20 +231,30 @@ def final_fields(world: World, invoice: Invoice) -> dict[str, Any]:
 
 
 def schedule_overdue(world: World, invoice: Invoice) -> Invoice:
-    """Plan that it falls overdue at the first 00:00 UTC after the due date, or now where that has passed (B-65, B-89).
+    """Plan the overdue date: the first 00:00 UTC after the due date, at least now (B-65, B-89).
 
     A renewal schedules this after its charge, which may have paid the invoice.
     """
     if invoice.status == "open" and invoice.due_date is not None:
-        world.schedule(calendar.midnight(calendar.day_plus(invoice.due_date, 1)), "invoice.overdue", invoice)
+        world.schedule(
+            calendar.midnight(calendar.day_plus(invoice.due_date, 1)), "invoice.overdue", invoice
+        )
     return invoice
 
 
 def mark_paid(
-    world: World, invoice: Invoice, intent: PaymentIntent | None = None, *, paid_manually: bool = False
+    world: World,
+    invoice: Invoice,
+    intent: PaymentIntent | None = None,
+    *,
+    paid_manually: bool = False,
 ) -> Invoice:
     world.cancel_jobs(invoice, "invoice.overdue")
-    paid: dict[str, Any] = {"amount_paid": invoice.total, "amount_remaining": 0, "paid_manually": paid_manually}
+    paid: dict[str, Any] = {
+        "amount_paid": invoice.total,
+        "amount_remaining": 0,
+        "paid_manually": paid_manually,
+    }
     if intent is not None:
         paid |= {"payment_intent": intent.id, "transaction": intent.transaction}
     return STATE_MACHINE.transition(world, invoice, "pay", **paid)
@@ -224,7 +267,9 @@ def write_off(world: World, invoice: Invoice) -> Invoice:
 
 
 def is_overdue(world: World, invoice: Invoice) -> bool:
-    return invoice.status == "open" and (invoice.due_date or calendar.LAST) < calendar.day(world.now)
+    return invoice.status == "open" and (invoice.due_date or calendar.LAST) < calendar.day(
+        world.now
+    )
 
 
 def payment_received(world: World, intent: PaymentIntent) -> None:
@@ -254,7 +299,11 @@ def create(world: World, body: Body) -> Invoice:
     found.done()
     assert currency is not None
     assert lines is not None
-    given = {field: body[field] for field in ("due_date", "description", "footer", "metadata") if field in body}
+    given = {
+        field: body[field]
+        for field in ("due_date", "description", "footer", "metadata")
+        if field in body
+    }
     return draft(world, customer, lines, currency, **given)
 
 
@@ -280,12 +329,20 @@ def update(world: World, id: str, body: Body) -> Invoice:
         valid_due_date(world, body.get("due_date"))
     check_metadata(found, invoice, body)
     found.done()
-    changes = {field: body[field] for field in ("currency", "due_date", "description", "footer") if field in body}
+    changes = {
+        field: body[field]
+        for field in ("currency", "due_date", "description", "footer")
+        if field in body
+    }
     if "metadata" in body:
         changes["metadata"] = merge_metadata(invoice.metadata, body["metadata"])
     if "line_items" in body:
         assert lines is not None
-        changes |= {"currency": currency, "line_items": lines, **totals(world, lines, invoice.discount_amount)}
+        changes |= {
+            "currency": currency,
+            "line_items": lines,
+            **totals(world, lines, invoice.discount_amount),
+        }
     return world.replace(invoice, **changes) if changes else invoice
 
 
@@ -328,7 +385,7 @@ def void(world: World, id: str) -> Invoice:
 
 
 def pay(world: World, id: str) -> Invoice:
-    """POST /invoices/{id}/pay/: it was paid outside the service; a payment under way is canceled (B-45, B-62)."""
+    """POST /invoices/{id}/pay/: paid elsewhere; cancels a payment under way (B-45, B-62)."""
     invoice = mark_paid(world, get_or_404(world, Invoice, id), paid_manually=True)
     payment_intents.cancel_current(world, invoice)
     return invoice

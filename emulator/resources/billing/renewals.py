@@ -1,4 +1,4 @@
-"""Renewals: each period's invoice and its charge; dunning: what follows a charge that failed (B-41 to B-46).
+"""Renewals: each period's invoice and charge; dunning after a failed charge (B-41 to B-46).
 
 Dunning leads from ``past_due`` to recovery or to ``unpaid`` (B-44, B-45).
 """
@@ -38,21 +38,25 @@ from emulator.resources.payments.payment_intents import PaymentIntent
 def attempt_ended(world: World, intent: PaymentIntent) -> None:
     """React to an attempt to pay an open invoice of a subscription that ended without success.
 
-    It is a charge that failed or that the merchant canceled (B-45), or the buyer's own attempt, after which a retry that
-    waited for it runs now (B-62).
+    It is a charge that failed or that the merchant canceled (B-45), or the buyer's own attempt,
+    after which a retry that waited for it runs now (B-62).
     """
     invoice = world.get(Invoice, intent.invoice)
     subscription = None if invoice is None else world.get(Subscription, invoice.subscription)
     if subscription is None or invoice is None or invoice.status != "open":
         return
     if intent.subscription is not None:
-        record_failure(world, subscription, invoice, FailureCause(name=payment_intents.why_failed(intent)))
+        record_failure(
+            world, subscription, invoice, FailureCause(name=payment_intents.why_failed(intent))
+        )
     elif subscription.unpaid_invoice == invoice.id and not retries(world, subscription):
         retry_now(world, subscription)
 
 
-def record_failure(world: World, subscription: Subscription, invoice: Invoice, cause: FailureCause) -> None:
-    """Set it past due with the next retry planned; after the last one ``unpaid``, and the invoice uncollectible (B-45).
+def record_failure(
+    world: World, subscription: Subscription, invoice: Invoice, cause: FailureCause
+) -> None:
+    """Plan the next retry (past due), or give up: ``unpaid``, the invoice uncollectible (B-45).
 
     The event is sent in any state, and shows the state after the failure.
     """
@@ -60,11 +64,14 @@ def record_failure(world: World, subscription: Subscription, invoice: Invoice, c
         return
     if subscription.status in ("paused", "canceled") and subscription.unpaid_invoice is None:
         # The retries begin when it is resumed or reactivated.
-        STATE_MACHINE.transition(world, subscription, "fail", unpaid_invoice=invoice.id, failure=cause)
+        STATE_MACHINE.transition(
+            world, subscription, "fail", unpaid_invoice=invoice.id, failure=cause
+        )
         return
     retried = subscription.unpaid_invoice in (None, invoice.id)
     if subscription.status not in ("active", "past_due") or not retried:
-        # Nothing is retried any more, or an earlier period's charge is: its retry days are the ones that count.
+        # Nothing is retried any more, or an earlier period's charge is: its retry days are the ones
+        # that count.
         STATE_MACHINE.transition(world, subscription, "fail", failure=cause)
         return
     failed: dict[str, Any] = {
@@ -73,7 +80,9 @@ def record_failure(world: World, subscription: Subscription, invoice: Invoice, c
         "failure": cause,
     }
     if next_retry_at(world, subscription.replace(**failed)) is not None:
-        subscription = STATE_MACHINE.transition(world, subscription, "fail", **failed, unpaid_invoice=invoice.id)
+        subscription = STATE_MACHINE.transition(
+            world, subscription, "fail", **failed, unpaid_invoice=invoice.id
+        )
         _schedule_next(world, subscription)
     else:
         invoices.write_off(world, invoice)
@@ -82,17 +91,23 @@ def record_failure(world: World, subscription: Subscription, invoice: Invoice, c
 
 
 def retries(world: World, subscription: Subscription) -> list[Job]:
-    return [job for job in world.jobs.where("about", subscription.id) if job.name == "subscription.retry"]
+    return [
+        job
+        for job in world.jobs.where("about", subscription.id)
+        if job.name == "subscription.retry"
+    ]
 
 
 def skip_retry(world: World, subscription: Subscription) -> None:
-    """Go on to the next retry, if there is one, though this one charged nothing and so has not failed."""
+    """Go on to the next retry, if any: this one charged nothing, so it has not failed."""
     failed_at = subscription.failed_at or world.now
-    _schedule_next(world, world.replace(subscription, failures=subscription.failures + 1, failed_at=failed_at))
+    _schedule_next(
+        world, world.replace(subscription, failures=subscription.failures + 1, failed_at=failed_at)
+    )
 
 
 def retry_now(world: World, subscription: Subscription) -> None:
-    """Try what is open again at once. Retries whose day has come by now are this one; later days stand (B-45)."""
+    """Retry at once, in place of all retries due by now; later ones stand (B-45)."""
     come = sum(day <= world.now for day in retries_left(world, subscription))
     if come > 1:
         subscription = world.replace(subscription, failures=subscription.failures + come - 1)
@@ -100,7 +115,7 @@ def retry_now(world: World, subscription: Subscription) -> None:
 
 
 def begin_again(world: World, subscription: Subscription) -> Subscription:
-    """Try an invoice whose charge failed again at once, if it is open; one that was given up is retried no more.
+    """Retry an open invoice's failed charge at once; one given up is retried no more.
 
     The next charge that fails is then retried by itself (B-45, B-46, B-48).
     """
@@ -114,7 +129,7 @@ def begin_again(world: World, subscription: Subscription) -> Subscription:
 
 
 def next_retry_at(world: World, subscription: Subscription) -> Timestamp | None:
-    """Return when the failed charge is retried: now, if a day for it has come, or None if no retry is left."""
+    """Return when the failed charge is retried: now if overdue, None if no retry is left."""
     days = retries_left(world, subscription)
     return max(days[0], world.now) if days else None
 
@@ -128,7 +143,7 @@ def _schedule_next(world: World, subscription: Subscription) -> None:
 
 
 def retries_left(world: World, subscription: Subscription) -> list[Timestamp]:
-    """Return the instants of the retries that are left: days after the first failure (a setting)."""
+    """Return the instants of the remaining retries: days after the first failure (a setting)."""
     if not subscription.failures:
         return []
     days = settings(world).renewal_retry_days[subscription.failures - 1 :]
@@ -136,7 +151,7 @@ def retries_left(world: World, subscription: Subscription) -> list[Timestamp]:
 
 
 def mark_past_due(world: World, invoice: Invoice) -> None:
-    """Reaction to ``invoice.payment_overdue``: a subscription under ``send_invoice`` is past due (B-44)."""
+    """Reaction to ``invoice.payment_overdue``: mark past due under ``send_invoice`` (B-44)."""
     subscription = world.get(Subscription, invoice.subscription)
     if subscription is None or subscription.collection_method != "send_invoice":
         return
@@ -147,9 +162,10 @@ def mark_past_due(world: World, invoice: Invoice) -> None:
 def settle(world: World, invoice: Invoice) -> None:
     """Settle an invoice that is owed no more, paid or voided (B-45, B-96).
 
-    Its subscription recovers if no failed charge is left and, under ``send_invoice``, no other invoice is overdue. The next
-    charge is at the next boundary. Where every period is charged, an ``unpaid`` one recovers by the payment of any period,
-    and other periods whose charge failed are charged again at once.
+    Its subscription recovers if no failed charge is left and, under ``send_invoice``, no other
+    invoice is overdue. The next charge is at the next boundary. Where every period is charged, an
+    ``unpaid`` one recovers by the payment of any period, and other periods whose charge failed are
+    charged again at once.
     """
     subscription = world.get(Subscription, invoice.subscription)
     if subscription is None:
@@ -157,7 +173,9 @@ def settle(world: World, invoice: Invoice) -> None:
     settled = subscription.unpaid_invoice == invoice.id
     any_period = subscription.status == "unpaid" and charges_every_period(world)
     owes = subscription.unpaid_invoice is not None and not (settled or any_period)
-    if STATE_MACHINE.allows(subscription, "recover") and not (owes or _is_behind(world, subscription)):
+    if STATE_MACHINE.allows(subscription, "recover") and not (
+        owes or _is_behind(world, subscription)
+    ):
         world.cancel_jobs(subscription, "subscription.retry")
         _charge_next(world, STATE_MACHINE.transition(world, subscription, "recover", **UP_TO_DATE))
     elif settled:
@@ -165,13 +183,15 @@ def settle(world: World, invoice: Invoice) -> None:
 
 
 def charges_every_period(world: World) -> bool:
-    """Return whether periods are charged while an earlier one is owed, too (an assumption, B-45)."""
+    """Return whether periods are charged though an earlier one is owed (an assumption, B-45)."""
     return settings(world).assumptions.past_due_periods == "charged"
 
 
 def _charge_next(world: World, subscription: Subscription) -> None:
-    """Charge the oldest open invoice again, where periods were charged while an earlier one was owed."""
-    is_charged = subscription.status == "active" and subscription.collection_method == "charge_automatically"
+    """Charge the oldest open invoice again, where later periods were charged beside it."""
+    is_charged = (
+        subscription.status == "active" and subscription.collection_method == "charge_automatically"
+    )
     if not is_charged or not charges_every_period(world):
         return
     own = world.table(Invoice).where("subscription", subscription.id)
@@ -193,7 +213,7 @@ def _is_behind(world: World, subscription: Subscription) -> bool:
 
 
 def send_trial_notice(world: World, job: Job) -> None:
-    """Job ``subscription.trial_notice``: three days before the trial ends, if it is going to end in a charge (B-43)."""
+    """Job ``subscription.trial_notice``, three days before a trial ends in a charge (B-43)."""
     subscription = world.get(Subscription, job.about)
     if subscription is not None and subscriptions.ends_in_charge(world, subscription):
         world.emit("subscription.trial_will_end", world.replace(subscription, trial_noticed=True))
@@ -208,19 +228,25 @@ def first_charge(world: World, job: Job) -> None:
 
 
 def renew(world: World, subscription: Subscription, job: Job) -> None:
-    """Job ``subscription.renew``, at the end of a period: cancel it if that was scheduled, else begin the next period.
+    """Job ``subscription.renew``, at a period's end: cancel as scheduled, or begin the next period.
 
-    The period is charged unless the subscription is paused or an earlier charge has failed (B-43 to B-47).
+    The period is charged unless the subscription is paused or an earlier charge has failed (B-43 to
+    B-47).
     """
-    if subscription.status == "past_due" and any(job.due <= world.now for job in retries(world, subscription)):
+    if subscription.status == "past_due" and any(
+        job.due <= world.now for job in retries(world, subscription)
+    ):
         # Scheduled again, the boundary comes after the retry of the same instant (B-45).
         world.schedule(world.now, "subscription.renew", subscription)
         return
     if subscription.cancel_at_period_end:
         subscriptions.end(world, subscription, "end")
         return
-    # Where periods went by, because a tester set their end directly, the one that runs now is charged (B-89).
-    period = subscriptions.current_period(world, subscription) or subscriptions.next_period(world, subscription)
+    # Where periods went by, because a tester set their end directly, the one that runs now is
+    # charged (B-89).
+    period = subscriptions.current_period(world, subscription) or subscriptions.next_period(
+        world, subscription
+    )
     subscription = STATE_MACHINE.transition(world, subscription, "renew", **period)
     if is_charged(world, subscription):
         charge(world, subscription)
@@ -230,8 +256,8 @@ def renew(world: World, subscription: Subscription, job: Job) -> None:
 def is_charged(world: World, subscription: Subscription) -> bool:
     """Return whether a period is charged that begins now.
 
-    Active ones are; past due ones are invoiced (B-96) unless a failed charge is still being retried (B-45), or a tester set
-    the status directly (B-89).
+    Active ones are; past due ones are invoiced (B-96) unless a failed charge is still being retried
+    (B-45), or a tester set the status directly (B-89).
     """
     if subscription.status == "active":
         return True
@@ -246,22 +272,26 @@ def is_charged(world: World, subscription: Subscription) -> bool:
 
 
 def expire(world: World, subscription: Subscription, job: Job) -> None:
-    """Job ``subscription.expire``: the end date is reached; a canceled one stays canceled (B-40)."""
+    """Job ``subscription.expire`` at the end date; a canceled subscription stays so (B-40)."""
     world.cancel_jobs(subscription)
     STATE_MACHINE.transition(world, subscription, "expire")
 
 
 def retry(world: World, job: Job) -> None:
-    """Job ``subscription.retry``: charge the failed invoice again, unless it was paid or voided since (B-45).
+    """Job ``subscription.retry``: charge the failed invoice again unless paid or voided (B-45).
 
-    It waits for a payment of the invoice that is under way (B-62): :func:`attempt_ended` schedules it again.
-    Under ``send_invoice`` the invoice is emailed instead.
+    It waits for a payment of the invoice that is under way (B-62): :func:`attempt_ended` schedules
+    it again. Under ``send_invoice`` the invoice is emailed instead.
     """
     subscription = world.get(Subscription, job.about)
     if subscription is None or subscription.status not in ("active", "past_due"):
         return
     invoice = world.get(Invoice, subscription.unpaid_invoice)
-    if invoice is None or invoice.status != "open" or payment_intents.current_payment(world, invoice) is not None:
+    if (
+        invoice is None
+        or invoice.status != "open"
+        or payment_intents.current_payment(world, invoice) is not None
+    ):
         return
     if subscription.collection_method == "charge_automatically":
         collect(world, subscription, invoice)
@@ -288,7 +318,7 @@ def charge(world: World, subscription: Subscription) -> None:
 
 
 def _is_collected(world: World, subscription: Subscription, customer: Customer) -> bool:
-    """Return whether its invoices are charged; without any method ever they are emailed, under one assumption (B-41)."""
+    """Return whether invoices are charged; an assumption emails them without any method (B-41)."""
     if subscription.collection_method == "send_invoice":
         return False
     if subscription.payment_method is not None or payment_methods.has_had_method(world, customer):
@@ -297,7 +327,7 @@ def _is_collected(world: World, subscription: Subscription, customer: Customer) 
 
 
 def next_charge(world: World, subscription: Subscription) -> Mapping[str, Any]:
-    """Return the amounts of the next period's invoice (minor units) and its tax rate, as price and settings are now."""
+    """Return the next period's amounts (minor units) and tax rate at present price and settings."""
     amount = subscriptions.next_period(world, subscription)["unit_amount"]
     line = invoices.line(product=None, description="", quantity=1, unit_amount=amount)
     return invoices.totals(world, (line,))
@@ -311,23 +341,33 @@ def _draft(world: World, subscription: Subscription, customer: Customer) -> Invo
         unit_amount=subscription.unit_amount,
     )
     # The line shows the product, so the plan's name goes into the header (B-67).
-    plan = world.get(SubscriptionPlan, subscription.plan) if subscription.product is not None else None
+    plan = (
+        world.get(SubscriptionPlan, subscription.plan) if subscription.product is not None else None
+    )
     header = None if plan is None else plan.name
     return invoices.draft(
-        world, customer, (line,), subscription.currency, description=header, subscription=subscription.id
+        world,
+        customer,
+        (line,),
+        subscription.currency,
+        description=header,
+        subscription=subscription.id,
     )
 
 
 def item_name(world: World, subscription: Subscription) -> str | None:
-    """Return the name that invoices and emails show: that of the product or of the plan, or None."""
-    sold = world.get(Product, subscription.product) or world.get(SubscriptionPlan, subscription.plan)
+    """Return the name on invoices and in emails: the product's or the plan's, or None."""
+    sold = world.get(Product, subscription.product) or world.get(
+        SubscriptionPlan, subscription.plan
+    )
     return None if sold is None else sold.name
 
 
 def collect(world: World, subscription: Subscription, invoice: Invoice) -> None:
     """Charge an invoice to the stored method; the outcome arrives through the intent's events.
 
-    Without an active method (B-41), or where a profile forbids the payment (rules 3 and 4), it fails without an intent.
+    Without an active method (B-41), or where a profile forbids the payment (rules 3 and 4), it
+    fails without an intent.
     """
     method = payment_methods.charged(world, subscription.customer, subscription.payment_method)
     cause = _why_not_charged(world, subscription, invoice, method)
@@ -356,13 +396,18 @@ def _why_not_charged(
 ) -> FailureCause | None:
     """Return the reason why this method cannot be charged, or None (B-45)."""
     if method is None:
-        return FailureCause(name=payment_methods.why_none(world, world.require(Customer, subscription.customer)))
+        return FailureCause(
+            name=payment_methods.why_none(world, world.require(Customer, subscription.customer))
+        )
     if method.status != "active":
         return FailureCause(name=f"method_{method.status}")
     match security_profiles.forbidding(world, invoice.subtotal, method.type):
         case profile, rule:
             return FailureCause(
-                name=f"profile_{rule}", profile=profile.name, max_amount=profile.max_amount, type=method.type
+                name=f"profile_{rule}",
+                profile=profile.name,
+                max_amount=profile.max_amount,
+                type=method.type,
             )
     return None
 

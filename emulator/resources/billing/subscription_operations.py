@@ -1,4 +1,4 @@
-"""The operations on subscriptions: create, update, cancel, reactivate, pause, resume; and deactivating a plan."""
+"""Operations on subscriptions: create, update, cancel, reactivate, pause, resume, end a plan."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from emulator.resources.customers.customer_records import Customer
 
 @with_rules
 def create(world: World, body: Body) -> Subscription:
-    """POST /subscriptions/ (B-40, B-41, B-43): ``trialing``, or ``active`` with its charge as the next job."""
+    """POST /subscriptions/ (B-40, B-41, B-43): ``trialing``, or ``active`` with a charge next."""
     found = Violations(body)
     customer: Customer | None = None
     with found:
@@ -52,7 +52,7 @@ COPIED_FIELDS = ("customer", "collection_method", "cancel_at_period_end", "metad
 
 
 def start(world: World, agreed: Terms, **fields: Any) -> Subscription:
-    """Return a new subscription on these terms, ``trialing`` or ``active``; the caller charges an active one's period."""
+    """Return a new subscription, ``trialing`` or ``active``; the caller charges the active one."""
     trial_days = agreed["trial_period_days"]
     trial_end = calendar.plus(world.now, days=trial_days) if trial_days else None
     subscription = STATE_MACHINE.create(
@@ -60,7 +60,8 @@ def start(world: World, agreed: Terms, **fields: Any) -> Subscription:
         "start trial" if trial_end else "start",
         agreed,
         current_period_start=world.now,
-        current_period_end=trial_end or calendar.step(world.now, agreed["interval"], agreed["interval_count"]),
+        current_period_end=trial_end
+        or calendar.step(world.now, agreed["interval"], agreed["interval_count"]),
         trial_start=world.now if trial_end else None,
         trial_end=trial_end,
         anchor=trial_end or world.now,
@@ -91,7 +92,10 @@ def update(world: World, id: str, body: Body) -> Subscription:
         with found:
             if body.keys() - {"metadata"}:
                 raise ApiError(
-                    "INVALID_STATUS_TRANSITION", object="subscription", status=subscription.status, trigger="be changed"
+                    "INVALID_STATUS_TRANSITION",
+                    object="subscription",
+                    status=subscription.status,
+                    trigger="be changed",
                 )
     else:
         with found:
@@ -104,31 +108,47 @@ def update(world: World, id: str, body: Body) -> Subscription:
         if "metadata" in body:
             changes["metadata"] = merge_metadata(subscription.metadata, body["metadata"])
     found.done()
-    changes |= {field: body[field] for field in ("payment_method", "collection_method") if field in body}
+    changes |= {
+        field: body[field] for field in ("payment_method", "collection_method") if field in body
+    }
     if "cancel_at_period_end" in body:
         return _schedule_cancel(world, subscription, body["cancel_at_period_end"], **changes)
     return world.replace(subscription, **changes) if changes else subscription
 
 
-def _schedule_cancel(world: World, subscription: Subscription, scheduled: bool, **changes: Any) -> Subscription:
-    """Schedule the cancellation at the end of the period, or remove the scheduled one, if there is one (B-47)."""
+def _schedule_cancel(
+    world: World, subscription: Subscription, scheduled: bool, **changes: Any
+) -> Subscription:
+    """Schedule the cancellation at the period's end, or remove the scheduled one (B-47)."""
     trigger = "schedule cancel" if scheduled else "take back cancel"
-    if scheduled == subscription.cancel_at_period_end and STATE_MACHINE.allows(subscription, trigger):
+    if scheduled == subscription.cancel_at_period_end and STATE_MACHINE.allows(
+        subscription, trigger
+    ):
         return world.replace(subscription, **changes) if changes else subscription
-    subscription = STATE_MACHINE.transition(world, subscription, trigger, cancel_at_period_end=scheduled, **changes)
+    subscription = STATE_MACHINE.transition(
+        world, subscription, trigger, cancel_at_period_end=scheduled, **changes
+    )
     subscriptions.schedule_trial_notice(world, subscription)
     return subscription
 
 
 def cancel(world: World, id: str, body: Mapping[str, Any]) -> Subscription | dict[str, Any]:
-    """POST /subscriptions/{id}/cancel/: at once, or at the end of the period; ``past_due`` always at once (B-47)."""
+    """POST /subscriptions/{id}/cancel/: at once or at period end; ``past_due``: at once (B-47)."""
     subscription = get_or_404(world, Subscription, id)
     if subscription.status == "canceled":
         raise ApiError("SUBSCRIPTION_ALREADY_CANCELED")
     if not body["cancel_at_period_end"] or subscription.status == "past_due":
         return end(world, subscription, "cancel")
     subscription = _schedule_cancel(world, subscription, True)
-    return pick(subscription, "id", "status", "cancel_at_period_end", "current_period_end", "canceled_at", "updated_at")
+    return pick(
+        subscription,
+        "id",
+        "status",
+        "cancel_at_period_end",
+        "current_period_end",
+        "canceled_at",
+        "updated_at",
+    )
 
 
 def reactivate(world: World, id: str) -> Subscription:
@@ -165,29 +185,38 @@ def pause(world: World, id: str) -> Subscription:
     """POST /subscriptions/{id}/pause/: periods go by uncharged (B-46)."""
     subscription = get_or_404(world, Subscription, id)
     world.cancel_jobs(subscription, "subscription.trial_notice")
-    return STATE_MACHINE.transition(world, subscription, "pause", paused_at=world.now, paused_from=subscription.status)
+    return STATE_MACHINE.transition(
+        world, subscription, "pause", paused_at=world.now, paused_from=subscription.status
+    )
 
 
 def resume(world: World, id: str) -> Subscription:
-    """POST /subscriptions/{id}/resume/: the next charge is at the next boundary, of the trial it was paused in (B-46).
+    """POST /subscriptions/{id}/resume/: charge next at the next boundary, or the trial's (B-46).
 
     A charge that failed during the pause is tried again at once (B-45).
     """
     subscription = get_or_404(world, Subscription, id)
-    trial = subscription.paused_from != "active" and (subscription.trial_end or world.now) > world.now
-    subscription = STATE_MACHINE.transition(world, subscription, "resume trial" if trial else "resume")
+    trial = (
+        subscription.paused_from != "active" and (subscription.trial_end or world.now) > world.now
+    )
+    subscription = STATE_MACHINE.transition(
+        world, subscription, "resume trial" if trial else "resume"
+    )
     subscriptions.schedule_trial_notice(world, subscription)
     return renewals.begin_again(world, subscription)
 
 
 BLOCKING = ("active", "trialing")
-"""States of subscriptions that keep their plan from being deactivated (SubscriptionPlans, DELETE)."""
+"""Subscription states that keep a plan from being deactivated (SubscriptionPlans, DELETE)."""
 
 
 def deactivate_plan(world: World, id: str) -> dict[str, Any]:
-    """DELETE /subscription-plans/{id}/: soft; 409 while subscriptions on it are active or trialing."""
+    """DELETE /subscription-plans/{id}/: soft; 409 with active or trialing subscriptions."""
     plan = get_or_404(world, SubscriptionPlan, id)
-    if any(subscription.status in BLOCKING for subscription in world.table(Subscription).where("plan", id)):
+    if any(
+        subscription.status in BLOCKING
+        for subscription in world.table(Subscription).where("plan", id)
+    ):
         raise ApiError("PLAN_IN_USE")
     return pick(world.replace(plan, active=False), "id", "active", "updated_at")
 

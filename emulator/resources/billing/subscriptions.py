@@ -28,10 +28,10 @@ from emulator.resources.customers.payment_methods import PaymentMethod
 
 
 class FailureCause(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a charge failed (B-45): a code of the operator's, or a row of ``failure_causes`` in ``fixtures/wording.yaml``.
+    """Why a charge failed (B-45): the operator's code, or a ``failure_causes`` row of wording.yaml.
 
-    ``profile`` is the name of the security profile that forbade it, ``max_amount`` (minor units) its limit, ``type`` that
-    of the payment method.
+    ``profile`` is the name of the security profile that forbade it, ``max_amount`` (minor units)
+    its limit, ``type`` that of the payment method.
     """
 
     name: str
@@ -69,10 +69,11 @@ class Subscription(Record, frozen=True, kw_only=True):
     metadata: Metadata
     created_at: str
     updated_at: str
-    # Internal state without a field in the service's objects: the instant periods are counted from, the number of the
-    # current period (0 is the trial), whether the end of the trial was announced, when and in which status it was last
-    # paused, and the failed charge that is being retried: the time of its first failure, one more than the number of
-    # retry days that are used up, its invoice, and why it failed last; when it became unpaid, or past due without a charge.
+    # Internal state without a field in the service's objects: the instant periods are counted from,
+    # the number of the current period (0 is the trial), whether the end of the trial was announced,
+    # when and in which status it was last paused, and the failed charge that is being retried: the
+    # time of its first failure, one more than the number of retry days that are used up, its
+    # invoice, and why it failed last; when it became unpaid, or past due without a charge.
     anchor: Annotated[str, HIDDEN]
     period: Annotated[int, HIDDEN] = 1
     trial_noticed: Annotated[bool, HIDDEN] = False
@@ -85,7 +86,12 @@ class Subscription(Record, frozen=True, kw_only=True):
     behind_since: Annotated[str | None, HIDDEN] = None
 
 
-NOTHING_FAILED: Mapping[str, Any] = {"failed_at": None, "failures": 0, "unpaid_invoice": None, "failure": None}
+NOTHING_FAILED: Mapping[str, Any] = {
+    "failed_at": None,
+    "failures": 0,
+    "unpaid_invoice": None,
+    "failure": None,
+}
 """The fields of a subscription without a failed charge."""
 
 UP_TO_DATE: Mapping[str, Any] = {**NOTHING_FAILED, "behind_since": None}
@@ -110,7 +116,8 @@ STATE_MACHINE = StateMachine(
     ("paused", "resume", "active"),
     ("paused", "resume trial", "trialing"),
     ("active past_due", "fail", "past_due", "subscription.payment_failed"),
-    # An attempt that began before it came into one of these states (Events: one event per failed attempt).
+    # An attempt that began before it came into one of these states (Events: one event per failed
+    # attempt).
     ("paused unpaid canceled expired", "fail", None, "subscription.payment_failed"),
     ("active", "fall behind", "past_due"),
     ("active past_due", "give up", "unpaid", "subscription.payment_failed"),
@@ -127,9 +134,13 @@ STATE_MACHINE = StateMachine(
 
 
 def end(world: World, subscription: Subscription, trigger: str) -> Subscription:
-    """Cancel it now: its jobs are removed and a failed charge is not retried, unless it is reactivated (B-48)."""
+    """Cancel a subscription now, without jobs or retries unless reactivated (B-48)."""
     world.cancel_jobs(subscription)
-    changes = {**UP_TO_DATE, "unpaid_invoice": subscription.unpaid_invoice, "canceled_at": world.now}
+    changes = {
+        **UP_TO_DATE,
+        "unpaid_invoice": subscription.unpaid_invoice,
+        "canceled_at": world.now,
+    }
     return STATE_MACHINE.transition(world, subscription, trigger, **changes)
 
 
@@ -141,33 +152,43 @@ def end_with_customer(world: World, customer: Customer) -> None:
 
 
 def release_method(world: World, method: PaymentMethod) -> None:
-    """Have the subscriptions on a removed method charge the customer's default from now on (B-41, B-52)."""
+    """Have a removed method's subscriptions charge the customer's default (B-41, B-52)."""
     for subscription in world.table(Subscription).where("customer", method.customer):
         if subscription.payment_method == method.id:
             world.replace(subscription, payment_method=None)
 
 
-OPERATIONS = {"listSubscriptions": list_handler(Subscription), "getSubscription": get_handler(Subscription)}
+OPERATIONS = {
+    "listSubscriptions": list_handler(Subscription),
+    "getSubscription": get_handler(Subscription),
+}
 
 
 # -- terms: price and period, plan and product, payment method and end date
 
 
 Terms = dict[str, Any]
-"""``plan``, ``product``, ``currency``, ``unit_amount``, ``interval`` and ``interval_count`` as a subscription has them,
-and ``trial_period_days``."""
+"""``plan``, ``product``, ``currency``, ``unit_amount``, ``interval`` and ``interval_count`` as in a
+subscription, and ``trial_period_days``.
+"""
 
 
 def agreed(found: Violations, world: World, body: Body) -> Terms:
-    """Return the plan's terms if a plan is named, otherwise the body's (B-40); they are incomplete if a rule is broken."""
+    """Return the terms of the plan, else of the body (B-40); incomplete if a rule is broken."""
     terms: Terms = {}
     product: Product | None = None
     with found:
-        product = get_or_404(world, Product, body["product"], "product") if "product" in body else None
+        product = (
+            get_or_404(world, Product, body["product"], "product") if "product" in body else None
+        )
         if product is not None and not product.active:
             raise invalid_field("product", "this product is archived")
     with found:
-        terms = _from_plan(found, world, body) if "plan" in body else _from_body(found, world, body, product)
+        terms = (
+            _from_plan(found, world, body)
+            if "plan" in body
+            else _from_body(found, world, body, product)
+        )
     return {**terms, "product": product and product.id}
 
 
@@ -190,7 +211,9 @@ def _from_body(found: Violations, world: World, body: Body, product: Product | N
     currency: str | None = None
     with found:
         # That of the product or of the body, or the App's main one (B-40).
-        wanted = product.currency if product else body.get("currency") or settings(world).main_currency
+        wanted = (
+            product.currency if product else body.get("currency") or settings(world).main_currency
+        )
         if product is not None and body.get("currency", wanted) != wanted:
             raise invalid_field("currency", f"must equal the product's, {wanted}")
         currency = amounts.enabled(world, wanted)
@@ -205,21 +228,23 @@ def _from_body(found: Violations, world: World, body: Body, product: Product | N
 
 
 def _require_chargeable(world: World, plan: SubscriptionPlan) -> None:
-    """Raise 422 for a plan that is deactivated, or whose amount the App does not charge (B-15, B-23)."""
+    """Raise 422 for a deactivated plan or an amount the App does not charge (B-15, B-23)."""
     if not plan.active:
         raise invalid_field("plan", "this plan is deactivated")
     amounts.chargeable(world, plan.amount, plan.currency, "plan")
 
 
 def new_plan(found: Violations, world: World, id: str, subscription: Subscription) -> str:
-    """Return the plan that a subscription moves to: it is active and has the same period and currency (B-40)."""
+    """Return a subscription's new plan: active, of the same period and currency (B-40)."""
     plan = get_or_404(world, SubscriptionPlan, id, "plan")
     with found:
         _require_chargeable(world, plan)
     for field in ("interval", "interval_count", "currency"):
         with found:
             if getattr(plan, field) != getattr(subscription, field):
-                message = f"its {field} must equal the subscription's, {getattr(subscription, field)}"
+                message = (
+                    f"its {field} must equal the subscription's, {getattr(subscription, field)}"
+                )
                 raise invalid_field("plan", message)
     return plan.id
 
@@ -231,7 +256,7 @@ def require_email(customer: Customer | None) -> None:
 
 
 def payment_method(world: World, customer: str, body: Mapping[str, Any]) -> str | None:
-    """Return the id of the method to charge: that in the body, active and of this customer, or the default one's."""
+    """Return the charged method's id: the body's, active and the customer's, or the default's."""
     if "payment_method" not in body:
         default = payment_methods.default(world, customer)
         return None if default is None else default.id
@@ -259,7 +284,7 @@ TRIAL_NOTICE_DAYS = 3
 
 
 def next_period(world: World, subscription: Subscription) -> dict[str, Any]:
-    """Return the fields of the following period, counted from the anchor (B-42), at the plan's price if it has one (B-40)."""
+    """Return the next period's fields, from the anchor (B-42), at the plan's price (B-40)."""
     number = subscription.period + 1
     intervals = subscription.interval_count * number
     plan = world.get(SubscriptionPlan, subscription.plan)
@@ -272,7 +297,7 @@ def next_period(world: World, subscription: Subscription) -> dict[str, Any]:
 
 
 def current_period(world: World, subscription: Subscription) -> dict[str, Any]:
-    """Return the fields of the period that runs now; empty where that is the stored one (B-48, B-89)."""
+    """Return the running period's fields; empty if it is the stored one (B-48, B-89)."""
     changes: dict[str, Any] = {}
     while subscription.current_period_end <= world.now < calendar.LAST:
         changes = next_period(world, subscription)
@@ -283,14 +308,15 @@ def current_period(world: World, subscription: Subscription) -> dict[str, Any]:
 def schedule_renewal(world: World, subscription: Subscription) -> None:
     """Renew at the end of the current period; at the end of the calendar no further period begins.
 
-    Scheduled after the period's own charge, so that at one instant an invoice falls overdue first (B-96).
+    Scheduled after the period's own charge, so that at one instant an invoice falls overdue first
+    (B-96).
     """
     if subscription.current_period_start < calendar.LAST:
         world.schedule(subscription.current_period_end, "subscription.renew", subscription)
 
 
 def schedule_expiry(world: World, subscription: Subscription) -> None:
-    """Expire at ``ends_at``, if there is one; scheduled before any renewal, so that it runs first (B-40)."""
+    """Expire at ``ends_at``, if any; scheduled before renewals, so that it runs first (B-40)."""
     if subscription.ends_at is not None:
         world.schedule(subscription.ends_at, "subscription.expire", subscription)
 
@@ -307,9 +333,11 @@ def schedule_trial_notice(world: World, subscription: Subscription) -> None:
 
 
 def ends_in_charge(world: World, subscription: Subscription) -> bool:
-    """Return whether it is in a trial whose end is ahead, was not announced yet, and will be charged (B-43)."""
+    """Return whether a trial's end is ahead, not yet announced, and will be charged (B-43)."""
     trial_end = subscription.trial_end
     if trial_end is None or trial_end <= world.now or subscription.trial_noticed:
         return False
-    goes_on = subscription.status in ("trialing", "active") and not subscription.cancel_at_period_end
+    goes_on = (
+        subscription.status in ("trialing", "active") and not subscription.cancel_at_period_end
+    )
     return goes_on and (subscription.ends_at is None or subscription.ends_at > trial_end)

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from emulator.core.handlers import Body, Violations, get_handler, list_handler, new_record, patch_handler, with_rules
+from emulator.core.handlers import (
+    Body,
+    Violations,
+    get_handler,
+    list_handler,
+    new_record,
+    patch_handler,
+    with_rules,
+)
 from emulator.core.records import N_, Metadata, Record
 from emulator.core.world import World
 from emulator.resources.app import amounts
 
 
 class SubscriptionPlan(Record, frozen=True, kw_only=True):
-    """``amount`` is in minor units per period. Amount, currency and period never change after creation."""
+    """``amount`` is minor units per period; amount, currency and period never change."""
 
     prefix: ClassVar[str] = "plan"
     names: ClassVar[tuple[str, str] | None] = (N_("Plan"), N_("Plans"))
@@ -39,7 +47,11 @@ def create(world: World, body: Body) -> SubscriptionPlan:
     with found:
         amounts.chargeable(world, body["amount"], currency, "amount")
     found.done()
-    return world.add(new_record(world, SubscriptionPlan, body, trial_period_days=body.get("trial_period_days", 0)))
+    return world.add(
+        new_record(
+            world, SubscriptionPlan, body, trial_period_days=body.get("trial_period_days", 0)
+        )
+    )
 
 
 OPERATIONS = {

@@ -1,4 +1,4 @@
-"""A product: something sold at a fixed price, or at a price the buyer chooses; and line items, which charge for products.
+"""A product: sold at a fixed price or one the buyer chooses; and line items, which charge for it.
 
 A line item of an invoice or a checkout session is a product, or a description with a price.
 """
@@ -28,7 +28,7 @@ from emulator.resources.app import amounts
 
 
 class Product(Record, frozen=True, kw_only=True):
-    """``unit_amount`` is in minor units of ``currency``; if the price is free, it is only a suggestion."""
+    """``unit_amount`` is minor units of ``currency``; for a free price, only a suggestion."""
 
     prefix: ClassVar[str] = "prod"
     names: ClassVar[tuple[str, str] | None] = (N_("Product"), N_("Products"))
@@ -53,17 +53,19 @@ class Product(Record, frozen=True, kw_only=True):
 
 @with_rules
 def create(world: World, body: Body) -> Product:
-    """POST /products/: 409 ``DUPLICATE_SKU`` if another product has the ``sku`` of the metadata (B-34)."""
+    """POST /products/: 409 ``DUPLICATE_SKU`` if another product has the same ``sku`` (B-34)."""
     found = Violations(body)
     currency = amounts.currency_of(found, world, body)
     with found:
         price(world, body["unit_amount"], currency, body["price_type"])
     found.done()
-    return world.add(new_record(world, Product, body, sku=require_free_sku(world, body.get("metadata", {}))))
+    return world.add(
+        new_record(world, Product, body, sku=require_free_sku(world, body.get("metadata", {})))
+    )
 
 
 def price(world: World, unit_amount: int, currency: str | None, price_type: str) -> None:
-    """Raise 422 for a fixed price that cannot be charged (B-23) and a suggested one below 0 (B-33) or too large."""
+    """Raise 422 for a fixed price not chargeable (B-23), or a suggested one out of range (B-33)."""
     if price_type == "fixed":
         amounts.chargeable(world, unit_amount, currency, "unit_amount")
     if unit_amount < 0:
@@ -72,14 +74,16 @@ def price(world: World, unit_amount: int, currency: str | None, price_type: str)
 
 
 def require_free_sku(world: World, metadata: Metadata, by: Product | None = None) -> str | None:
-    """Return the ``sku`` in a product's metadata as text; 409 if a product of the App other than ``by`` has it (B-34)."""
+    """Return the metadata's ``sku`` as text; 409 if another product than ``by`` has it (B-34)."""
     if "sku" not in metadata:
         return None
     sku = str(metadata["sku"])
     holder = world.table(Product).find("sku", sku)
     if holder is not None and holder is not by:
         raise ApiError(
-            "DUPLICATE_SKU", param="metadata.sku", errors={"metadata.sku": [f"is the sku of {holder.id} already"]}
+            "DUPLICATE_SKU",
+            param="metadata.sku",
+            errors={"metadata.sku": [f"is the sku of {holder.id} already"]},
         )
     return sku
 
@@ -96,7 +100,9 @@ def update(world: World, id: str, body: Body) -> Product:
     found.done()
     changes = dict(body)
     if "metadata" in body:
-        changes["sku"] = require_free_sku(world, merge_metadata(product.metadata, body["metadata"]), by=product)
+        changes["sku"] = require_free_sku(
+            world, merge_metadata(product.metadata, body["metadata"]), by=product
+        )
     return apply_patch(world, product, changes)
 
 
@@ -119,7 +125,7 @@ OPERATIONS = {
 
 
 class Priced(msgspec.Struct, frozen=True, kw_only=True):
-    """A line item with name and price copied from its product, if any; ``unit_amount`` is in minor units."""
+    """A line item with its product's name and price, if any; ``unit_amount`` is minor units."""
 
     product: str | None
     description: str
@@ -127,41 +133,60 @@ class Priced(msgspec.Struct, frozen=True, kw_only=True):
     unit_amount: int
 
 
-def line_item(found: Violations, world: World, item: Body, currency: str | None, param: str) -> Priced | None:
-    """Return one line item, which the field ``param`` held, or None if it breaks a rule. An invalid ``currency`` is None."""
+def line_item(
+    found: Violations, world: World, item: Body, currency: str | None, param: str
+) -> Priced | None:
+    """Return one line item of ``param``, None if it breaks a rule; ``currency`` None: invalid."""
     with found:
         if "product" in item and "description" in item:
-            raise invalid_field(f"{param}.description", "cannot be given beside a product, whose name is billed")
+            raise invalid_field(
+                f"{param}.description", "cannot be given beside a product, whose name is billed"
+            )
     with found:
-        name, price = _product(world, item, currency, param) if "product" in item else _free(item, param)
+        name, price = (
+            _product(world, item, currency, param) if "product" in item else _free(item, param)
+        )
         sent = "unit_amount" if "unit_amount" in item else "product"
         unit_amount = amounts.bounded(world, price, f"{param}.{sent}")
-        return Priced(product=item.get("product"), description=name, quantity=item["quantity"], unit_amount=unit_amount)
+        return Priced(
+            product=item.get("product"),
+            description=name,
+            quantity=item["quantity"],
+            unit_amount=unit_amount,
+        )
     return None
 
 
 def _free(item: Mapping[str, Any], param: str) -> tuple[str, int]:
     if "description" not in item and "unit_amount" not in item:
-        raise missing_field(f"{param}.product", "give a product, or a description with a unit_amount")
+        raise missing_field(
+            f"{param}.product", "give a product, or a description with a unit_amount"
+        )
     for field in ("description", "unit_amount"):
         if field not in item:
             raise missing_field(f"{param}.{field}", "is required on a line without a product")
     return item["description"], item["unit_amount"]
 
 
-def _product(world: World, item: Mapping[str, Any], currency: str | None, param: str) -> tuple[str, int]:
+def _product(
+    world: World, item: Mapping[str, Any], currency: str | None, param: str
+) -> tuple[str, int]:
     product = on_sale(world, item["product"], currency, f"{param}.product")
     if product.price_type != "free":
         if "unit_amount" in item:
-            raise invalid_field(f"{param}.unit_amount", "cannot be given beside a product whose price is fixed")
+            raise invalid_field(
+                f"{param}.unit_amount", "cannot be given beside a product whose price is fixed"
+            )
         return product.name, product.unit_amount
     if "unit_amount" not in item:
-        raise invalid_field(f"{param}.unit_amount", "is required beside a product whose price is free")
+        raise invalid_field(
+            f"{param}.unit_amount", "is required beside a product whose price is free"
+        )
     return product.name, item["unit_amount"]
 
 
 def on_sale(world: World, id: str, currency: str | None, param: str) -> Product:
-    """Return the product with this id; 404 if there is none, 422 if it is archived or sold in another currency (B-15)."""
+    """Return the product; 404 if none, 422 if archived or in another currency (B-15)."""
     product = get_or_404(world, Product, id, param)
     if not product.active:
         raise invalid_field(param, "this product is archived")

@@ -1,4 +1,4 @@
-"""A checkout session: a hosted page on which one buyer pays for lines, subscribes or saves a payment method (B-58).
+"""A checkout session: a page where one buyer pays lines, subscribes or saves a method (B-58).
 
 Its lines are products and free lines like those of an invoice, and at most one plan.
 """
@@ -12,7 +12,14 @@ import msgspec
 
 from emulator.core import calendar
 from emulator.core.errors import ApiError, invalid_field, missing_field
-from emulator.core.handlers import Body, Violations, get_handler, get_or_404, list_handler, with_rules
+from emulator.core.handlers import (
+    Body,
+    Violations,
+    get_handler,
+    get_or_404,
+    list_handler,
+    with_rules,
+)
 from emulator.core.records import HIDDEN, N_, Metadata, Record
 from emulator.core.state_machine import StateMachine
 from emulator.core.world import World
@@ -44,9 +51,14 @@ class CheckoutLine(msgspec.Struct, frozen=True, kw_only=True):
 CheckoutLines = tuple[CheckoutLine, ...]
 
 
-def asked_for(found: Violations, world: World, items: Sequence[Body], currency: str | None) -> CheckoutLines | None:
-    """Return the lines a merchant asks for, names and prices copied as they are now, or None if one breaks a rule."""
-    sold = [_line(found, world, item, currency, f"line_items.{number}") for number, item in enumerate(items)]
+def asked_for(
+    found: Violations, world: World, items: Sequence[Body], currency: str | None
+) -> CheckoutLines | None:
+    """Return a merchant's lines with today's names and prices, or None if one breaks a rule."""
+    sold = [
+        _line(found, world, item, currency, f"line_items.{number}")
+        for number, item in enumerate(items)
+    ]
     if None in sold:
         return None
     return tuple(
@@ -56,7 +68,9 @@ def asked_for(found: Violations, world: World, items: Sequence[Body], currency: 
     )
 
 
-def _line(found: Violations, world: World, item: Body, currency: str | None, param: str) -> Priced | None:
+def _line(
+    found: Violations, world: World, item: Body, currency: str | None, param: str
+) -> Priced | None:
     with found:
         if "plan" not in item:
             return products.line_item(found, world, item, currency, param)
@@ -64,20 +78,24 @@ def _line(found: Violations, world: World, item: Body, currency: str | None, par
         if not plan.active:
             raise invalid_field(f"{param}.plan", "this plan is deactivated")
         if currency not in (plan.currency, None):
-            raise invalid_field(f"{param}.plan", f"{plan.id} charges {plan.currency}, not {currency}")
+            raise invalid_field(
+                f"{param}.plan", f"{plan.id} charges {plan.currency}, not {currency}"
+            )
         return Priced(product=None, description=plan.name, quantity=1, unit_amount=plan.amount)
     return None
 
 
 def check_plans(found: Violations, items: Sequence[Body], mode: str | None) -> None:
-    """Check that a plan is used in ``subscription`` mode, on one line, alone and with quantity 1 (B-58)."""
+    """Check a plan's use: ``subscription`` mode, one line, no product, quantity 1 (B-58)."""
     first: int | None = None
     for number, item in enumerate(items):
         with found:
             if "plan" in item:
                 _check_plan_line(found, item, mode, f"line_items.{number}")
                 if first is not None:
-                    raise invalid_field(f"line_items.{number}.plan", "only one line may hold a plan")
+                    raise invalid_field(
+                        f"line_items.{number}.plan", "only one line may hold a plan"
+                    )
                 first = number
 
 
@@ -94,13 +112,20 @@ def _check_plan_line(found: Violations, item: Body, mode: str | None, param: str
             raise invalid_field(f"{param}.quantity", "must be 1 on a line with a plan")
 
 
-def agreed_terms(world: World, body: Body, plan: str | None, lines: CheckoutLines, currency: str) -> Terms:
-    """Return the terms in ``subscription`` mode (B-58): the plan's, or the lines' total each period, by default a month."""
+def agreed_terms(
+    world: World, body: Body, plan: str | None, lines: CheckoutLines, currency: str
+) -> Terms:
+    """Return a subscription's terms (B-58): the plan's, or the lines' total, monthly by default."""
     data: Body = {} if plan else body.get("subscription_data") or {"interval": "month"}
     asked: dict[str, Any] = {"plan": plan}
     if plan is None:
         product = next(({"product": line.product} for line in lines if line.product), {})
-        asked = {"unit_amount": sum(line.amount_total for line in lines), "currency": currency, **product, **data}
+        asked = {
+            "unit_amount": sum(line.amount_total for line in lines),
+            "currency": currency,
+            **product,
+            **data,
+        }
     found = Violations(asked)
     terms = subscriptions.agreed(found, world, asked)
     found.done()
@@ -110,7 +135,10 @@ def agreed_terms(world: World, body: Body, plan: str | None, lines: CheckoutLine
 def billed(lines: CheckoutLines) -> tuple[InvoiceLine, ...]:
     return tuple(
         invoices.line(
-            product=line.product, description=line.description, quantity=line.quantity, unit_amount=line.unit_amount
+            product=line.product,
+            description=line.description,
+            quantity=line.quantity,
+            unit_amount=line.unit_amount,
         )
         for line in lines
     )
@@ -120,7 +148,7 @@ def billed(lines: CheckoutLines) -> tuple[InvoiceLine, ...]:
 
 
 class CheckoutSession(Record, frozen=True, kw_only=True):
-    """Amounts are minor units: ``amount_subtotal`` is the lines' sum, ``amount_total`` what the buyer pays now."""
+    """Amounts: minor units. ``amount_subtotal``: the lines' sum; ``amount_total``: due now."""
 
     prefix: ClassVar[str] = "sess"
     names: ClassVar[tuple[str, str] | None] = (N_("Checkout session"), N_("Checkout sessions"))
@@ -149,7 +177,8 @@ class CheckoutSession(Record, frozen=True, kw_only=True):
     terms: Annotated[Terms | None, HIDDEN] = None
     # The lines beside the plan, which are billed once; without a plan no line is.
     one_off: Annotated[CheckoutLines, HIDDEN] = ()
-    # A method that is saved without a payment: its details, and the code with which the last attempt failed.
+    # A method that is saved without a payment: its details, and the code with which the last
+    # attempt failed.
     instrument: Annotated[PaymentDetails | None, HIDDEN] = None
     failure: Annotated[str | None, HIDDEN] = None
     # The subscription that it began.
@@ -157,12 +186,12 @@ class CheckoutSession(Record, frozen=True, kw_only=True):
 
     @property
     def lines_due(self) -> CheckoutLines:
-        """The lines paid for on the page: none in ``setup`` mode, with a trial only those that do not recur (B-58)."""
+        """The lines due on the page: none for ``setup``, none recurring with a trial (B-58)."""
         return _lines_due(self.mode, self.line_items, self.terms, self.one_off)
 
 
 def event_metadata(world: World, session: CheckoutSession, event: str) -> Mapping[str, Any]:
-    """``checkout.session.completed`` carries the metadata of the product, the first one of several (B-97)."""
+    """``checkout.session.completed`` carries the first product's metadata (B-97)."""
     product = world.get(Product, product_of(session))
     return {} if product is None else {"product": product.metadata}
 
@@ -224,7 +253,9 @@ def create(world: World, body: Body) -> CheckoutSession:
     return session
 
 
-def _check_page(found: Violations, world: World, body: Body, mode: str | None, customer: Customer | None) -> None:
+def _check_page(
+    found: Violations, world: World, body: Body, mode: str | None, customer: Customer | None
+) -> None:
     with found:
         needs_url = settings(world).assumptions.success_url == "required" and mode != "setup"
         if needs_url and "success_url" not in body:
@@ -240,7 +271,7 @@ def _check_page(found: Violations, world: World, body: Body, mode: str | None, c
 def _lines(
     found: Violations, world: World, items: Sequence[Body], mode: str | None, currency: str | None
 ) -> CheckoutLines | None:
-    """Return the lines, or None if one breaks a rule; their sum must be an amount that can be charged (B-23)."""
+    """Return the lines, or None if one breaks a rule; their sum must be chargeable (B-23)."""
     if not items and mode not in ("setup", None):
         raise invalid_field("line_items", "must not be empty except in setup mode")
     check_plans(found, items, mode)
@@ -257,7 +288,7 @@ def _lines(
 def _due(
     world: World, body: Body, mode: str | None, lines: CheckoutLines | None, currency: str | None
 ) -> dict[str, Any]:
-    """Return what the buyer pays now and, in ``subscription`` mode, the terms of what begins (B-23).
+    """Return the amount due now and, in ``subscription`` mode, the terms of the start (B-23).
 
     Tax is paid on the first invoice of a subscription. The lines beside a plan are billed once.
     """
@@ -268,7 +299,9 @@ def _due(
     if mode is None or lines is None or currency is None:
         return {}
     terms = agreed_terms(world, body, plan, lines, currency) if mode == "subscription" else None
-    one_off = tuple(line for item, line in zip(items, lines, strict=True) if plan and "plan" not in item)
+    one_off = tuple(
+        line for item, line in zip(items, lines, strict=True) if plan and "plan" not in item
+    )
     due = _lines_due(mode, lines, terms, one_off)
     total = sum(line.amount_total for line in due)
     if terms is not None and total:
@@ -278,7 +311,7 @@ def _due(
 
 
 def _buyer(world: World, body: Mapping[str, Any]) -> tuple[Customer | None, str | None]:
-    """Return the customer, if known, and the email that the form shows; ``customer_email`` finds its customer."""
+    """Return the known customer and the form's email; ``customer_email`` finds its customer."""
     if "customer" in body:
         customer = get_or_404(world, Customer, body["customer"], "customer")
         return customer, customer.email
@@ -286,7 +319,9 @@ def _buyer(world: World, body: Mapping[str, Any]) -> tuple[Customer | None, str 
     return (None if email is None else world.table(Customer).find("email", email)), email
 
 
-def _lines_due(mode: str, lines: CheckoutLines, terms: Terms | None, one_off: CheckoutLines) -> CheckoutLines:
+def _lines_due(
+    mode: str, lines: CheckoutLines, terms: Terms | None, one_off: CheckoutLines
+) -> CheckoutLines:
     if mode == "setup":
         return ()
     return one_off if terms is not None and terms["trial_period_days"] else lines
@@ -315,13 +350,13 @@ def schedule_expiry(world: World, session: CheckoutSession) -> None:
 
 
 def submit(world: World, session: CheckoutSession, **changes: Any) -> CheckoutSession:
-    """Note that the buyer submits a payment; only one at a time (422 ``INVALID_STATUS_TRANSITION``)."""
+    """Note the buyer's submission; only one at a time (422 ``INVALID_STATUS_TRANSITION``)."""
     world.cancel_jobs(session, "checkout_session.expire")
     return STATE_MACHINE.transition(world, session, "submit", **changes)
 
 
 def fail(world: World, session: CheckoutSession, code: str | None = None) -> CheckoutSession:
-    """Note that the attempt failed, without an intent for the reason ``code``; the page accepts another until it expires."""
+    """Note a failed attempt, without an intent, by reason ``code``; another one may follow."""
     session = STATE_MACHINE.transition(world, session, "fail", failure=code)
     schedule_expiry(world, session)
     return session
@@ -333,7 +368,7 @@ def product_of(session: CheckoutSession) -> str | None:
 
 
 def release_customer(world: World, customer: Customer) -> None:
-    """Reaction to ``customer.deleted``: open sessions lose the customer, and the email that would make it again (B-32)."""
+    """Reaction to ``customer.deleted``: open sessions lose the customer and email (B-32)."""
     for session in world.table(CheckoutSession).where("customer", customer.id):
         if session.status not in ("complete", "expired"):
             world.replace(session, customer=None, customer_email=None)
@@ -345,4 +380,6 @@ OPERATIONS = {
     "getCheckoutSession": get_handler(CheckoutSession),
     "expireCheckoutSession": close,
 }
-JOBS = {"checkout_session.expire": STATE_MACHINE.job("expire")}  # ``expires_in`` passed without payment
+JOBS = {
+    "checkout_session.expire": STATE_MACHINE.job("expire")
+}  # ``expires_in`` passed without payment

@@ -1,6 +1,7 @@
-"""Payments by the buyer of a checkout session, a payment link or an invoice, on its page or by the control API.
+"""Payments by the buyer of a session, a link or an invoice, on its page or by the control API.
 
-Fulfilment is what a session does once its payment has succeeded or failed, or its method is saved (B-58).
+Fulfilment is what a session does once its payment has succeeded or failed, or its method is saved
+(B-58).
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def session_paid(world: World, intent: PaymentIntent) -> None:
 
 
 def attempt_ended(world: World, intent: PaymentIntent) -> None:
-    """Have the session accept another attempt after one that failed or that the merchant canceled (B-50)."""
+    """Let the session accept another attempt after a failed or canceled one (B-50)."""
     session = _session_of(world, intent, "fail")
     if session is not None:
         checkout_sessions.fail(world, session)
@@ -47,17 +48,23 @@ def attempt_ended(world: World, intent: PaymentIntent) -> None:
 def _session_of(world: World, intent: PaymentIntent, trigger: str) -> CheckoutSession | None:
     """Return the session whose current attempt is this intent, if its state allows the trigger."""
     session = world.get(CheckoutSession, intent.checkout_session)
-    current = session is not None and session.payment_intent == intent.id and STATE_MACHINE.allows(session, trigger)
+    current = (
+        session is not None
+        and session.payment_intent == intent.id
+        and STATE_MACHINE.allows(session, trigger)
+    )
     return session if current else None
 
 
 def save_method(world: World, session: CheckoutSession, details: PaymentDetails) -> CheckoutSession:
-    """Save the method of a session with nothing to pay; it fails as a payment with it would (B-58)."""
+    """Save the method of a session with nothing to pay; failures as with a payment (B-58)."""
     session = checkout_sessions.submit(world, session, instrument=details, failure=None)
     customer = world.get(Customer, session.customer)
     if customer is not None and customer.is_blocked:
         return checkout_sessions.fail(world, session, "CUSTOMER_BLACKLISTED")
-    decision = operator.on_save(world, details, customer=session.customer, latest=session.expires_at)
+    decision = operator.on_save(
+        world, details, customer=session.customer, latest=session.expires_at
+    )
     if decision.step:
         world.schedule(decision.due, "checkout_session.unconfirmed", session)
     elif decision.due > world.now:
@@ -70,24 +77,32 @@ def save_method(world: World, session: CheckoutSession, details: PaymentDetails)
 def is_saving(session: CheckoutSession) -> bool:
     """Return whether it saves a method without a payment, and the operator has not answered yet."""
     # A session whose status a tester set has neither a payment nor an instrument.
-    return session.status == "processing" and session.payment_intent is None and session.instrument is not None
+    return (
+        session.status == "processing"
+        and session.payment_intent is None
+        and session.instrument is not None
+    )
 
 
 def asks_for_check(world: World, session: CheckoutSession) -> bool:
-    """Return whether its buyer has to pass the check of the card that is being saved; until then there is no answer (B-54)."""
+    """Return whether the buyer has to pass a card check before the card is saved (B-54)."""
     planned = (job.name for job in world.jobs.where("about", session.id))
     return is_saving(session) and "checkout_session.unconfirmed" in planned
 
 
 def answer_now(world: World, id: str, code: str | None) -> CheckoutSession:
-    """Have the operator answer before its time whether a method is saved; with a ``code`` it is not.
+    """Have the operator answer early whether a method is saved; a ``code`` means that it is not.
 
-    Raises ``CHECKOUT_SESSION_NOT_FOUND``, and ``INVALID_STATUS_TRANSITION`` where nothing is being saved.
+    Raises ``CHECKOUT_SESSION_NOT_FOUND``, and ``INVALID_STATUS_TRANSITION`` where nothing is being
+    saved.
     """
     session = get_or_404(world, CheckoutSession, id)
     if not is_saving(session):
         raise ApiError(
-            "INVALID_STATUS_TRANSITION", object="checkout session", status=session.status, trigger="be answered"
+            "INVALID_STATUS_TRANSITION",
+            object="checkout session",
+            status=session.status,
+            trigger="be answered",
         )
     world.cancel_jobs(session, "checkout_session.answer", "checkout_session.unconfirmed")
     return _answer(world, session, code)
@@ -99,8 +114,10 @@ def _answer(world: World, session: CheckoutSession, code: str | None) -> Checkou
     return complete(world, session, session.instrument)
 
 
-def complete(world: World, session: CheckoutSession, instrument: PaymentDetails | None) -> CheckoutSession:
-    """Save the method or create the subscription, unless the customer was deleted since, and complete the session."""
+def complete(
+    world: World, session: CheckoutSession, instrument: PaymentDetails | None
+) -> CheckoutSession:
+    """Complete the session: save the method or subscribe, unless the customer is deleted."""
     customer = world.get(Customer, session.customer)
     if customer is not None and instrument is not None:
         if session.mode == "setup":
@@ -112,9 +129,13 @@ def complete(world: World, session: CheckoutSession, instrument: PaymentDetails 
 
 
 def _subscribe(
-    world: World, session: CheckoutSession, terms: Terms, customer: Customer, instrument: PaymentDetails
+    world: World,
+    session: CheckoutSession,
+    terms: Terms,
+    customer: Customer,
+    instrument: PaymentDetails,
 ) -> Subscription:
-    """Create the subscription, which will charge what the buyer paid with; its first period is paid, or a trial."""
+    """Create the subscription with the method just used; its first period is paid, or a trial."""
     intent = world.get(PaymentIntent, session.payment_intent)
     first = payment_methods.default(world, customer.id) is None
     method = payment_methods.save(world, customer, instrument, is_default=first)
@@ -143,13 +164,17 @@ def _bill(
     method: PaymentMethod,
     intent: PaymentIntent | None,
 ) -> None:
-    """Make the invoice of the payment on the page (B-58, B-97), with the ids that the intent's event named (B-67)."""
+    """Make the invoice of the page's payment (B-58, B-97), with the intent event's ids (B-67)."""
     lines = checkout_sessions.billed(session.lines_due)
     id = None if intent is None else intent.invoice
-    invoice = invoices.draft(world, customer, lines, session.currency, id=id, subscription=subscription.id)
+    invoice = invoices.draft(
+        world, customer, lines, session.currency, id=id, subscription=subscription.id
+    )
     invoice = invoices.finalize_now(world, invoice)
     if intent is not None:
-        world.replace(intent, invoice=invoice.id, subscription=subscription.id, payment_method=method.id)
+        world.replace(
+            intent, invoice=invoice.id, subscription=subscription.id, payment_method=method.id
+        )
     if invoice.status == "open":
         invoices.mark_paid(world, invoice, intent)
 
@@ -169,22 +194,23 @@ JOBS = {
 
 
 HostedPayment = Mapping[str, Any]
-"""What the buyer entered, as ``PaymentInput`` of the control API's document. Only ``method`` is required.
+"""The buyer's entries: ``PaymentInput`` of the control API; only ``method`` is required.
 
-``method``: ``type`` and its own fields, ``phone`` | ``number, exp_month, exp_year, cvc`` | ``iban`` | ``email``.
-``quantity``: where a link allows it. ``amount``: minor units, where the buyer chooses it (donations, free prices).
-``product``: the id of one of a link's several products. ``customer``: ``name``, ``email`` and ``phone`` of a buyer who
-is not a known customer.
+``method``: ``type`` and its own fields, ``phone`` | ``number, exp_month, exp_year, cvc`` | ``iban``
+| ``email``. ``quantity``: where a link allows it. ``amount``: minor units, where the buyer chooses
+it (donations, free prices). ``product``: the id of one of a link's several products. ``customer``:
+``name``, ``email`` and ``phone`` of a buyer who is not a known customer.
 """
 
 
 def pay_session(world: World, id: str, payment: HostedPayment) -> PaymentIntent | CheckoutSession:
     """Pay a checkout session: its payment intent, also when the payment failed (B-14).
 
-    The session itself is answered where nothing is charged: in ``setup`` mode and with a trial (B-58, B-97). Raises
-    ``CHECKOUT_SESSION_NOT_FOUND``, ``CHECKOUT_SESSION_EXPIRED``, ``INVALID_STATUS_TRANSITION`` (processing or
-    complete: a double submission), ``PAYMENT_METHOD_NOT_SUPPORTED``, ``COMPANY_PAYMENTS_DISABLED`` and, with ``errors``
-    keyed ``method.number`` and the like, ``INVALID_FIELD``, ``MISSING_FIELD``, ``VALIDATION_ERROR``.
+    The session itself is answered where nothing is charged: in ``setup`` mode and with a trial
+    (B-58, B-97). Raises ``CHECKOUT_SESSION_NOT_FOUND``, ``CHECKOUT_SESSION_EXPIRED``,
+    ``INVALID_STATUS_TRANSITION`` (processing or complete: a double submission),
+    ``PAYMENT_METHOD_NOT_SUPPORTED``, ``COMPANY_PAYMENTS_DISABLED`` and, with ``errors`` keyed
+    ``method.number`` and the like, ``INVALID_FIELD``, ``MISSING_FIELD``, ``VALIDATION_ERROR``.
     """
     clients.admit_buyer(world, "payCheckoutSession")
     session = checkout_sessions.require_unexpired(get_or_404(world, CheckoutSession, id))
@@ -197,7 +223,10 @@ def pay_session(world: World, id: str, payment: HostedPayment) -> PaymentIntent 
         raise missing_field("customer.email", "is required: renewals are notified to it")
     if session.mode == "setup" and customer is None:
         raise missing_field("customer.email", "is required: the method is saved for a customer")
-    who: dict[str, Any] = {"customer": None if customer is None else customer.id, "customer_email": email}
+    who: dict[str, Any] = {
+        "customer": None if customer is None else customer.id,
+        "customer_email": email,
+    }
     if session.amount_total == 0:
         return save_method(world, world.replace(session, **who), details)
     intent = payment_intents.start(
@@ -210,7 +239,9 @@ def pay_session(world: World, id: str, payment: HostedPayment) -> PaymentIntent 
         checkout_session=session.id,
         product=checkout_sessions.product_of(session),
         begins_subscription=session.terms is not None,
-        sold=tuple((line.quantity, line.description, line.amount_total) for line in session.lines_due),
+        sold=tuple(
+            (line.quantity, line.description, line.amount_total) for line in session.lines_due
+        ),
         **who,
     )
     checkout_sessions.submit(world, session, payment_intent=intent.id, **who)
@@ -218,21 +249,26 @@ def pay_session(world: World, id: str, payment: HostedPayment) -> PaymentIntent 
 
 
 def pay_link(world: World, id: str, payment: HostedPayment) -> PaymentIntent:
-    """Pay through a payment link: a payment intent, also when the payment failed. The use counts either way (B-59).
+    """Pay through a payment link: an intent, even for a failed payment. The use counts (B-59).
 
-    Raises what :func:`pay_session` does, ``PAYMENT_LINK_NOT_FOUND``, and ``INVALID_STATUS_TRANSITION`` for a link that
-    is archived, exhausted or expired.
+    Raises what :func:`pay_session` does, ``PAYMENT_LINK_NOT_FOUND``, and
+    ``INVALID_STATUS_TRANSITION`` for a link that is archived, exhausted or expired.
     """
     clients.admit_buyer(world, "payPaymentLink")
     link = get_or_404(world, PaymentLink, id)
     if (reason := payment_links.closed(world, link)) is not None:
-        raise ApiError("INVALID_STATUS_TRANSITION", message=f"This payment link is {reason}: it takes no payment.")
+        raise ApiError(
+            "INVALID_STATUS_TRANSITION",
+            message=f"This payment link is {reason}: it takes no payment.",
+        )
     if link.validity_type == "one_time":
         payment_intents.require_no_payment(world, link)
     amount, product = _choice(world, link, payment)
     details = _details(world, payment, link.payment_method_types)
     customer, email = _link_buyer(world, link, payment)
-    world.replace(link, usage_count=link.usage_count + 1)  # it counts even if the payment fails (PaymentLink states)
+    world.replace(
+        link, usage_count=link.usage_count + 1
+    )  # it counts even if the payment fails (PaymentLink states)
     chosen = world.get(Product, product)
     name = (link.name or "") if chosen is None else chosen.name
     intent = payment_intents.start(
@@ -253,11 +289,11 @@ def pay_link(world: World, id: str, payment: HostedPayment) -> PaymentIntent:
 
 
 def pay_invoice(world: World, id: str, payment: HostedPayment) -> PaymentIntent:
-    """Pay what remains of an open (or uncollectible) invoice: a payment intent, also when the payment failed (B-45).
+    """Pay an open (or uncollectible) invoice's rest: an intent, even for a failed payment (B-45).
 
-    Raises what :func:`pay_session` does, ``INVOICE_NOT_FOUND``, and ``INVALID_STATUS_TRANSITION`` for an invoice that
-    cannot be paid or whose payment is under way. The intent names no subscription, because a declined attempt of the
-    buyer's is not a failed renewal.
+    Raises what :func:`pay_session` does, ``INVOICE_NOT_FOUND``, and ``INVALID_STATUS_TRANSITION``
+    for an invoice that cannot be paid or whose payment is under way. The intent names no
+    subscription, because a declined attempt of the buyer's is not a failed renewal.
     """
     clients.admit_buyer(world, "payInvoicePage")
     invoice = get_or_404(world, Invoice, id)
@@ -296,7 +332,9 @@ def _details(world: World, payment: HostedPayment, types: Sequence[str]) -> Paym
     method = payment["method"]
     security_profiles.check_method(world, method["type"], "method.type")
     if method["type"] not in types:
-        raise invalid_field("method.type", f"{method['type']} is not allowed here", "PAYMENT_METHOD_NOT_SUPPORTED")
+        raise invalid_field(
+            "method.type", f"{method['type']} is not allowed here", "PAYMENT_METHOD_NOT_SUPPORTED"
+        )
     try:
         return payment_details.read(world, method)
     except ApiError as error:
@@ -304,18 +342,25 @@ def _details(world: World, payment: HostedPayment, types: Sequence[str]) -> Paym
 
 
 def _choice(world: World, link: PaymentLink, payment: HostedPayment) -> tuple[int, str | None]:
-    """Return the whole amount (minor units) that is paid through a link, and the product that it is paid for (B-59).
+    """Return a link's whole amount (minor units) and the product it is paid for (B-59).
 
-    The amount is the product's price when the link was created, that of the link, or the one that the buyer enters.
+    The amount is the product's price when the link was created, that of the link, or the one that
+    the buyer enters.
     """
     product = _product(link, payment) if link.products else None
     price = link.amount if product is None else link.prices[product]
-    asked = {"quantity": link.allow_quantity, "amount": price is None, "product": product is not None}
+    asked = {
+        "quantity": link.allow_quantity,
+        "amount": price is None,
+        "product": product is not None,
+    }
     _reject_unasked(payment, *(field for field, wanted in asked.items() if wanted))
     if price is None and "amount" not in payment:
         raise missing_field("amount", "is required: the buyer says how much")
     unit, param = (payment["amount"], "amount") if price is None else (price, "quantity")
-    return amounts.chargeable(world, unit * payment.get("quantity", 1), link.currency, param), product
+    return amounts.chargeable(
+        world, unit * payment.get("quantity", 1), link.currency, param
+    ), product
 
 
 def _product(link: PaymentLink, payment: HostedPayment) -> str:
@@ -330,9 +375,10 @@ def _product(link: PaymentLink, payment: HostedPayment) -> str:
 def _buyer(
     world: World, payment: HostedPayment, customer: str | None, email: str | None
 ) -> tuple[Customer | None, str | None]:
-    """Return the known customer, or the one with the page's or the buyer's email, created if need be.
+    """Return the known customer, or one with the page's or buyer's email, created if need be.
 
-    Without a name it is named after its email; without an email it is anonymous, or None under the other assumption (B-58).
+    Without a name it is named after its email; without an email it is anonymous, or None under the
+    other assumption (B-58).
     """
     known = world.get(Customer, customer)
     if known is not None:
@@ -348,12 +394,19 @@ def _buyer(
     return customers.create(world, {"email": email, "name": name, **phone}), email
 
 
-def _link_buyer(world: World, link: PaymentLink, payment: HostedPayment) -> tuple[Customer | None, str | None]:
-    """Return the customer who pays a link: name and email are required where it collects them, else none is created (B-59)."""
+def _link_buyer(
+    world: World, link: PaymentLink, payment: HostedPayment
+) -> tuple[Customer | None, str | None]:
+    """Return a link's customer, with name and email if it collects them; else none (B-59)."""
     given = payment.get("customer", {})
     if not link.collect_customer_info:
         return None, given.get("email")
     missing = [field for field in ("name", "email") if not given.get(field)]
     if missing:
-        raise combine([missing_field(f"customer.{field}", "is required: the link collects it") for field in missing])
+        raise combine(
+            [
+                missing_field(f"customer.{field}", "is required: the link collects it")
+                for field in missing
+            ]
+        )
     return _buyer(world, payment, None, None)

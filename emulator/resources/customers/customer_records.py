@@ -1,4 +1,4 @@
-"""The records of customers and of their addresses, on which all modules of this package build; operations on addresses.
+"""Records of customers and addresses, which all modules of this package use; address operations.
 
 At most one address is the default: the one shown in the customer.
 """
@@ -42,9 +42,10 @@ class Address(Record, frozen=True, kw_only=True):
 
 
 class Customer(Record, frozen=True, kw_only=True):
-    """A person who pays, known to the App by email, which is null for the anonymous buyer of a checkout session (B-58).
+    """A payer, known to the App by email, which is null for a session's anonymous buyer (B-58).
 
-    ``address`` is the default one, ``total_spent`` (minor units) the completed deposits less refunds (B-30).
+    ``address`` is the default one, ``total_spent`` (minor units) the completed deposits less
+    refunds (B-30).
     """
 
     prefix: ClassVar[str] = "cust"
@@ -69,7 +70,8 @@ class Customer(Record, frozen=True, kw_only=True):
     metadata: Metadata
     created_at: str
     updated_at: str
-    # Whether a payment method of the customer was removed: from then on a renewal without one fails (B-41).
+    # Whether a payment method of the customer was removed: from then on a renewal without one fails
+    # (B-41).
     lost_method: Annotated[bool, HIDDEN] = False
 
     @property
@@ -83,7 +85,7 @@ class Customer(Record, frozen=True, kw_only=True):
 
 @with_rules
 def create(world: World, id: str, body: Body) -> Address:
-    """POST /customers/{id}/addresses/: a new default address replaces the former one as the default."""
+    """POST /customers/{id}/addresses/: a new default address replaces the former default."""
     check_country(world, body)
     get_or_404(world, Customer, id)
     if body["is_default"]:
@@ -94,7 +96,7 @@ def create(world: World, id: str, body: Body) -> Address:
 
 
 def retrieve(world: World, id: str, addr_id: str) -> Address:
-    """GET /customers/{id}/addresses/{addr_id}/: 404 ``NOT_FOUND`` also for the address of another customer."""
+    """GET /customers/{id}/addresses/{addr_id}/: 404 ``NOT_FOUND`` for another customer's, too."""
     get_or_404(world, Customer, id)
     address = get_or_404(world, Address, addr_id)
     if address.customer != id:
@@ -104,7 +106,7 @@ def retrieve(world: World, id: str, addr_id: str) -> Address:
 
 @with_rules
 def update(world: World, id: str, addr_id: str, body: Body) -> Address:
-    """PATCH /customers/{id}/addresses/{addr_id}/: ``is_default`` true also clears the former default."""
+    """PATCH /customers/{id}/addresses/{addr_id}/: true ``is_default`` clears the former."""
     check_country(world, body)
     address = retrieve(world, id, addr_id)
     if body.get("is_default") and not address.is_default:
@@ -115,7 +117,7 @@ def update(world: World, id: str, addr_id: str, body: Body) -> Address:
 
 
 def delete(world: World, id: str, addr_id: str) -> None:
-    """DELETE /customers/{id}/addresses/{addr_id}/: if it was the default, the customer has none then."""
+    """DELETE /customers/{id}/addresses/{addr_id}/: no default is left if it was that."""
     world.remove(retrieve(world, id, addr_id))
     show_default(world, id)
 
@@ -125,7 +127,10 @@ def check_country(world: World, body: Body) -> None:
     found, covered = Violations(body), settings(world).countries
     with found:
         if "country" in body and body["country"] not in covered:
-            raise invalid_field("country", f"the App does not cover {body['country']}; it covers {', '.join(covered)}")
+            raise invalid_field(
+                "country",
+                f"the App does not cover {body['country']}; it covers {', '.join(covered)}",
+            )
     found.done()
 
 

@@ -35,7 +35,7 @@ def split_name(name: str) -> tuple[str, str]:
 
 
 def create(world: World, body: Mapping[str, Any]) -> Customer:
-    """POST /customers/: 409 ``customer_email_exists`` if the email is taken, ignoring letter case."""
+    """POST /customers/: 409 ``customer_email_exists`` if the email is taken, in any case."""
     require_free_email(world, body["email"])
     firstname, lastname = split_name(body["name"])
     own = {"firstname": firstname, "lastname": lastname, "currency": settings(world).main_currency}
@@ -49,12 +49,16 @@ def require_free_email(world: World, email: str | None, by: Customer | None = No
     """Raise 409 if a customer of the App other than ``by`` has this email."""
     holder = world.table(Customer).find("email", email)
     if holder is not None and holder is not by:
-        raise ApiError("customer_email_exists", param="email", errors={"email": ["is the email of another customer"]})
+        raise ApiError(
+            "customer_email_exists",
+            param="email",
+            errors={"email": ["is the email of another customer"]},
+        )
 
 
 @with_rules
 def update(world: World, id: str, body: Mapping[str, Any]) -> Customer:
-    """PATCH /customers/{id}/: a new name is split; a new phone changes its payment method (B-31)."""
+    """PATCH /customers/{id}/: a new name is split; a new phone changes its method (B-31)."""
     customer = get_or_404(world, Customer, id)
     found = Violations(body)
     check_metadata(found, customer, body)
@@ -70,13 +74,13 @@ def update(world: World, id: str, body: Mapping[str, Any]) -> Customer:
 
 
 def add_phone(world: World, customer: Customer, phone: str) -> None:
-    """Add a mobile money method for the customer's phone, which is the default unless another one is (B-31)."""
+    """Add the phone's mobile money method, as default unless there is one (B-31)."""
     instrument = PaymentDetails(type="mobile_money", details=payment_details.phone_details(phone))
     payment_methods.add(world, customer.id, instrument)
 
 
 def change_phone(world: World, customer: Customer, phone: str | None) -> None:
-    """Give the mobile money method of the customer's phone the new number, or remove it with the phone (B-31)."""
+    """Give the phone's mobile money method the new number, or remove it with the phone (B-31)."""
     if phone == customer.phone:
         return
     method = payment_methods.on_phone(world, customer.id, customer.phone)
@@ -91,7 +95,8 @@ def change_phone(world: World, customer: Customer, phone: str | None) -> None:
 def delete(world: World, id: str) -> None:
     """DELETE /customers/{id}/: deletes the customer and its payment methods (B-32).
 
-    The event is emitted first, so that it shows the customer as it was and reactions can still look it up.
+    The event is emitted first, so that it shows the customer as it was and reactions can still look
+    it up.
     """
     world.emit("customer.deleted", get_or_404(world, Customer, id))
     for method in payment_methods.of_customer(world, id):
@@ -101,7 +106,7 @@ def delete(world: World, id: str) -> None:
 
 
 def matches_search(customer: Customer, text: str) -> bool:
-    """Return whether the text, in any case and Unicode form, occurs in email, names or phone, or is the id (B-20)."""
+    """Return whether a text occurs in email, names or phone, case aside, or is the id (B-20)."""
     name = f"{customer.firstname} {customer.lastname}"
     fields = (customer.email or "", name, customer.phone or "")
     text = folded(text.strip())
@@ -109,7 +114,7 @@ def matches_search(customer: Customer, text: str) -> bool:
 
 
 def index(world: World, query: Mapping[str, Any]) -> Selection[Customer]:
-    """GET /customers/: a search without a result is an empty list or, under one assumption, 404 (B-20)."""
+    """GET /customers/: no match is an empty list or, under one assumption, 404 (B-20)."""
     is_error = query.get("search") and settings(world).assumptions.search_nothing_found == "error"
     nothing_found = ApiError("SEARCH_NO_RESULTS") if is_error else None
     return select(world.table(Customer), query, {"search": matches_search}, nothing_found)

@@ -1,6 +1,7 @@
-"""Payment instruments: what a buyer pays with is checked here and reduced to what may be stored (B-52).
+"""Payment instruments: the buyer's entry is checked and reduced to storable data (B-52).
 
-Phone numbers, card numbers and IBANs, and the magic values among them, for which the operator decides specially.
+Phone numbers, card numbers and IBANs, and the magic values among them, for which the operator
+decides specially.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ from emulator.resources.app import security_profiles
 
 
 _NO_COUNTRIES = frozenset(["001", "AC", "TA", "XK"])
-"""Regions of the numbering plan without an ISO 3166-1 code: international networks and three territories."""
+"""Numbering regions without an ISO 3166-1 code: international networks, three territories."""
 
 
 @lru_cache(maxsize=10_000)
 def phone_details(phone: str) -> dict[str, Any]:
-    """Return ``operator``, ``phone`` and ``country`` of a mobile money method; null where the numbering plan does not say."""
+    """Return a mobile money method's ``operator``, ``phone`` and ``country``; null if unknown."""
     # Loaded on first use: loading the numbering plan takes longer than starting the server.
     phonenumbers, carrier = library("phonenumbers"), library("phonenumbers.carrier")
     try:
@@ -59,7 +60,7 @@ BRANDS = (
     (r"35(2[89]|[3-8])", "jcb", "JCB"),
     (r"62", "unionpay", "UnionPay"),
 )
-"""Patterns of the first digits of a card number, each with its brand and the name that the brand calls itself."""
+"""Patterns of a card number's first digits, each with its brand and the brand's own name."""
 
 BRAND_NAMES = {brand: name for _, brand, name in BRANDS}
 
@@ -79,20 +80,22 @@ def is_card_number(number: str) -> bool:
 
 
 _REGISTERED = """
-    AD 4n4n12c  AE 3n16n  AL 8n16c  AT 5n11n  AZ 4a20c  BA 3n3n8n2n  BE 3n7n2n  BG 4a4n2n8c  BH 4a14c  BI 5n5n11n2n
-    BR 8n5n10n1a1c  BY 4c4n16c  CH 5n12c  CR 4n14n  CY 3n5n16c  CZ 4n16n  DE 8n10n  DJ 5n5n11n2n  DK 4n9n1n
-    DO 4c20n  EE 2n14n  EG 4n4n17n  ES 4n4n1n1n10n  FI 3n11n  FK 2a12n  FO 4n9n1n  FR 5n5n11c2n  GB 4a6n8n  GE 2a16n
-    GI 4a15c  GL 4n9n1n  GR 3n4n16c  GT 4c20c  HN 4a20n  HR 7n10n  HU 3n4n1n15n1n  IE 4a6n8n  IL 3n3n13n  IQ 4a3n12n
-    IS 4n2n6n10n  IT 1a5n5n12c  JO 4a4n18c  KW 4a22c  KZ 3n13c  LB 4n20c  LC 4a24c  LI 5n12c  LT 5n11n  LU 3n13c
-    LV 4a13c  LY 3n3n15n  MC 5n5n11c2n  MD 2c18c  ME 3n13n2n  MK 3n10c2n  MN 4n12n  MR 5n5n11n2n  MT 4a5n18c
-    MU 4a2n2n12n3n3a  NI 4a20n  NL 4a10n  NO 4n6n1n  OM 3n16c  PK 4a16c  PL 8n16n  PS 4a21c  PT 4n4n11n2n  QA 4a21c
-    RO 4a16c  RS 3n13n2n  RU 9n5n15c  SA 2n18c  SC 4a2n2n16n3a  SD 2n12n  SE 3n16n1n  SI 5n8n2n  SK 4n6n10n
-    SM 1a5n5n12c  SO 4n3n12n  ST 4n4n11n2n  SV 4a20n  TL 3n14n2n  TN 2n3n13n2n  TR 5n1n16c  UA 6n19c  VA 3n15n
-    VG 4a16n  XK 4n10n2n  YE 4a4n18c
+    AD 4n4n12c  AE 3n16n  AL 8n16c  AT 5n11n  AZ 4a20c  BA 3n3n8n2n  BE 3n7n2n  BG 4a4n2n8c
+    BH 4a14c  BI 5n5n11n2n  BR 8n5n10n1a1c  BY 4c4n16c  CH 5n12c  CR 4n14n  CY 3n5n16c  CZ 4n16n
+    DE 8n10n  DJ 5n5n11n2n  DK 4n9n1n  DO 4c20n  EE 2n14n  EG 4n4n17n  ES 4n4n1n1n10n  FI 3n11n
+    FK 2a12n  FO 4n9n1n  FR 5n5n11c2n  GB 4a6n8n  GE 2a16n  GI 4a15c  GL 4n9n1n  GR 3n4n16c
+    GT 4c20c  HN 4a20n  HR 7n10n  HU 3n4n1n15n1n  IE 4a6n8n  IL 3n3n13n  IQ 4a3n12n  IS 4n2n6n10n
+    IT 1a5n5n12c  JO 4a4n18c  KW 4a22c  KZ 3n13c  LB 4n20c  LC 4a24c  LI 5n12c  LT 5n11n  LU 3n13c
+    LV 4a13c  LY 3n3n15n  MC 5n5n11c2n  MD 2c18c  ME 3n13n2n  MK 3n10c2n  MN 4n12n  MR 5n5n11n2n
+    MT 4a5n18c  MU 4a2n2n12n3n3a  NI 4a20n  NL 4a10n  NO 4n6n1n  OM 3n16c  PK 4a16c  PL 8n16n
+    PS 4a21c  PT 4n4n11n2n  QA 4a21c  RO 4a16c  RS 3n13n2n  RU 9n5n15c  SA 2n18c  SC 4a2n2n16n3a
+    SD 2n12n  SE 3n16n1n  SI 5n8n2n  SK 4n6n10n  SM 1a5n5n12c  SO 4n3n12n  ST 4n4n11n2n  SV 4a20n
+    TL 3n14n2n  TN 2n3n13n2n  TR 5n1n16c  UA 6n19c  VA 3n15n  VG 4a16n  XK 4n10n2n  YE 4a4n18c
 """
 """SWIFT's registry of IBANs, release 101: each country with what follows its check digits.
 
-``5n11c`` is 5 digits, then 11 letters or digits; ``4a`` is 4 letters. The first part is the bank's code.
+``5n11c`` is 5 digits, then 11 letters or digits; ``4a`` is 4 letters. The first part is the bank's
+code.
 """
 
 _UNREGISTERED = {
@@ -114,19 +117,23 @@ _CHARACTERS = {"n": "[0-9]", "a": "[A-Z]", "c": "[A-Z0-9]"}
 def iban_length(country: str) -> int:
     """Return the number of characters of a country's IBANs, or 0 for a country without IBANs."""
     parts = _structures().get(country)
-    return _UNREGISTERED.get(country, 0) if parts is None else 4 + sum(map(int, re.findall(r"\d+", parts)))
+    return (
+        _UNREGISTERED.get(country, 0)
+        if parts is None
+        else 4 + sum(map(int, re.findall(r"\d+", parts)))
+    )
 
 
 def is_iban(number: str) -> bool:
-    """Return whether the check digits are right, and the account number has the format that the country has registered."""
+    """Return whether check digits and the country's registered account number format are right."""
     account = _formats().get(number[:2])
-    # ISO 7064, modulus 97: letters count 10 to 35, and the country and the check digits stand at the end.
+    # ISO 7064, modulus 97: letters count 10 to 35; the country and the check digits stand last.
     remainder = int("".join(str(int(character, 36)) for character in number[4:] + number[:4])) % 97
     return remainder == 1 and (account is None or account.fullmatch(number, 4) is not None)
 
 
 def bank(number: str) -> str | None:
-    """Return the bank's code, the first part of the account number; None if the country has not registered its length."""
+    """Return the bank's code, the account number's first part; None if its length is unknown."""
     account = _formats().get(number[:2])
     found = account and account.fullmatch(number, 4)
     return found[1] if found else None
@@ -135,7 +142,9 @@ def bank(number: str) -> str | None:
 @cache
 def _formats() -> dict[str, re.Pattern[str]]:
     return {
-        country: re.compile(re.sub(r"(\d+)([nac])", lambda part: f"({_CHARACTERS[part[2]]}{{{part[1]}}})", parts))
+        country: re.compile(
+            re.sub(r"(\d+)([nac])", lambda part: f"({_CHARACTERS[part[2]]}{{{part[1]}}})", parts)
+        )
         for country, parts in _structures().items()
     }
 
@@ -153,7 +162,7 @@ AT_ONCE = timedelta()
 
 
 class MagicValue(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One row of ``fixtures/magic.yaml``, where each field is explained. Durations are on the world's clock."""
+    """One row of ``fixtures/magic.yaml``, which explains the fields. Durations: world's clock."""
 
     name: str
     value: str
@@ -176,11 +185,13 @@ ORDINARY = MagicValue(name="", value="", example="", meaning="Succeeds at once."
 
 
 def magic_value_of(world: World, type: str, value: str) -> MagicValue:
-    """Return the first row that matches a buyer's phone, card number, IBAN or email; ``ORDINARY`` if none does."""
+    """Return the first row for a phone, card number, IBAN or email; ``ORDINARY`` if none."""
     return _first_match(world.reference_data, type, value)
 
 
-@lru_cache(maxsize=4096)  # each payment looks up its value several times; reference data never changes
+@lru_cache(
+    maxsize=4096
+)  # each payment looks up its value several times; reference data never changes
 def _first_match(reference_data: Any, type: str, value: str) -> MagicValue:
     rows: tuple[MagicValue, ...] = reference_data.magic.get(type, ())
     return next((row for row in rows if fnmatchcase(value, row.value)), ORDINARY)
@@ -198,7 +209,7 @@ Fields = Mapping[str, Any]
 
 
 class PaymentDetails(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A payment instrument, with ``details`` as in a payment method; ``magic`` is the name of a card's magic value."""
+    """A payment instrument with a method's ``details``; ``magic`` names a card's magic value."""
 
     type: str
     details: Mapping[str, Any]
@@ -206,7 +217,7 @@ class PaymentDetails(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def read(world: World, fields: Fields) -> PaymentDetails:
-    """Read the instrument that a buyer entered; 422 for missing or foreign fields, wrong check digits and an expired card.
+    """Read the buyer's instrument; 422: missing, foreign, wrong check digits, expired card.
 
     No message may contain the number of a card, since responses are logged and stored.
     """
@@ -220,7 +231,9 @@ def read(world: World, fields: Fields) -> PaymentDetails:
             number = fields["number"].replace(" ", "")
             card = {"brand": brand(number), "last4": number[-4:]}
             card |= {name: fields[name] for name in ("exp_month", "exp_year")}
-            return PaymentDetails(type=type, details=card, magic=magic_value_of(world, type, number).name or None)
+            return PaymentDetails(
+                type=type, details=card, magic=magic_value_of(world, type, number).name or None
+            )
         case "bank_transfer":
             number = _iban(fields["iban"])
             return PaymentDetails(type=type, details={"bank": bank(number), "last4": number[-4:]})
@@ -235,24 +248,33 @@ def _check(found: Violations, world: World, fields: Fields, type: str) -> None:
             if name not in FIELDS[type] and name in fields:
                 raise invalid_field(name, f"does not belong to a method of type {type}")
     with found:
-        if type == "bank_card" and "number" in fields and not is_card_number(fields["number"].replace(" ", "")):
+        if (
+            type == "bank_card"
+            and "number" in fields
+            and not is_card_number(fields["number"].replace(" ", ""))
+        ):
             raise invalid_field("number", "the check digit (Luhn) is wrong")
     with found:
         if type == "bank_card" and "exp_year" in fields and "exp_month" in fields:
             year = fields["exp_year"]
             if _end_of_month(year, fields["exp_month"]) <= world.now:
-                raise invalid_field("exp_month" if year == int(world.now[:4]) else "exp_year", "the card has expired")
+                raise invalid_field(
+                    "exp_month" if year == int(world.now[:4]) else "exp_year",
+                    "the card has expired",
+                )
     with found:
         if type == "bank_transfer" and "iban" in fields:
             _iban(fields["iban"])
 
 
 def magic_of(world: World, instrument: PaymentDetails) -> MagicValue:
-    """Return its magic value: that of a card was stored by name, that of others is found by the phone or email."""
+    """Return a magic value: a card's by stored name, others' by phone or email."""
     if instrument.type == "bank_card":
         return named_magic(world, instrument.type, instrument.magic)
     details = instrument.details
-    return magic_value_of(world, instrument.type, details.get("phone") or details.get("email") or "")
+    return magic_value_of(
+        world, instrument.type, details.get("phone") or details.get("email") or ""
+    )
 
 
 def operator_name(instrument: PaymentDetails) -> str | None:
@@ -283,7 +305,7 @@ ONE_TYPE: Mapping[str, tuple[str, ...]] = {type: (type,) for type in FIELDS}
 
 
 def offered(world: World, body: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the types of method that a new object allows, but for those that profiles exclude (B-58); 422 if none is left."""
+    """Return a new object's types of method but excluded ones (B-58); 422 if none is left."""
     wanted = tuple(dict.fromkeys(body.get("payment_method_types", ()))) or EVERY_TYPE
     left = security_profiles.permitted(world, wanted)
     if not left:
@@ -299,7 +321,9 @@ def _iban(text: str) -> str:
     """Return an IBAN as people write it, in capitals and without spaces, dashes and dots."""
     number = _SEPARATORS.sub("", unicodedata.normalize("NFKC", text)).upper()
     if not _FORM.fullmatch(number):
-        raise invalid_field("iban", "must be an IBAN: a country, two check digits, and the account's number")
+        raise invalid_field(
+            "iban", "must be an IBAN: a country, two check digits, and the account's number"
+        )
     if not is_iban(number):
         raise invalid_field("iban", "the check digits or the length are wrong")
     return number

@@ -1,4 +1,4 @@
-"""A payment method: what a customer pays with, stored without card number, cvc or account number (B-52)."""
+"""A payment method: stored without card number, cvc or account number (B-52)."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ from emulator.resources.customers.payment_details import PaymentDetails
 
 
 class PaymentMethod(Record, frozen=True, kw_only=True):
-    """``details`` holds, depending on ``type``: ``operator, phone, country`` (mobile_money), ``brand, last4, exp_month,
-    exp_year`` (bank_card), ``bank, last4`` (bank_transfer) or ``email`` (paypal).
+    """A stored method, whose ``details`` depend on ``type``.
+
+    They are ``operator, phone, country`` (mobile_money), ``brand, last4, exp_month, exp_year``
+    (bank_card), ``bank, last4`` (bank_transfer) or ``email`` (paypal).
     """
 
     prefix: ClassVar[str] = "meth"
@@ -36,7 +38,8 @@ class PaymentMethod(Record, frozen=True, kw_only=True):
     livemode: bool
     created_at: str
     updated_at: str
-    # The name of a magic card, by which the operator decides, since the card's number is not stored (B-54).
+    # The name of a magic card, by which the operator decides, since the card's number is not stored
+    # (B-54).
     magic: Annotated[str | None, HIDDEN] = None
 
     @property
@@ -44,7 +47,9 @@ class PaymentMethod(Record, frozen=True, kw_only=True):
         return PaymentDetails(type=self.type, details=self.details, magic=self.magic)
 
 
-STATE_MACHINE = StateMachine(PaymentMethod, (None, "add", "active"), ("active", "expire", "expired"))
+STATE_MACHINE = StateMachine(
+    PaymentMethod, (None, "add", "active"), ("active", "expire", "expired")
+)
 
 
 @with_rules
@@ -84,8 +89,10 @@ def schedule_expiry(world: World, method: PaymentMethod) -> None:
         world.schedule(end, "payment_method.expire", method)
 
 
-def save(world: World, customer: Customer, instrument: PaymentDetails, *, is_default: bool) -> PaymentMethod:
-    """Save what a buyer paid with as a method of the customer, unless it is a phone that is saved already."""
+def save(
+    world: World, customer: Customer, instrument: PaymentDetails, *, is_default: bool
+) -> PaymentMethod:
+    """Save the buyer's method as the customer's, unless it is a phone saved already."""
     phone = instrument.details["phone"] if instrument.type == "mobile_money" else None
     saved = on_phone(world, customer.id, phone)
     if saved is None:
@@ -94,7 +101,7 @@ def save(world: World, customer: Customer, instrument: PaymentDetails, *, is_def
 
 
 def set_default(world: World, id: str) -> PaymentMethod:
-    """POST /payment-methods/{id}/set-default/: the former default method becomes an ordinary one."""
+    """POST /payment-methods/{id}/set-default/: the former default becomes ordinary."""
     method = get_or_404(world, PaymentMethod, id)
     if method.is_default:
         return method
@@ -137,11 +144,18 @@ def default(world: World, customer: str) -> PaymentMethod | None:
 def on_phone(world: World, customer: str, phone: str | None) -> PaymentMethod | None:
     """Return the customer's mobile money method with this number; the oldest of several."""
     methods = of_customer(world, customer)
-    return next((each for each in methods if each.type == "mobile_money" and each.details["phone"] == phone), None)
+    return next(
+        (
+            each
+            for each in methods
+            if each.type == "mobile_money" and each.details["phone"] == phone
+        ),
+        None,
+    )
 
 
 def charged(world: World, customer: str, id: str | None) -> PaymentMethod | None:
-    """Return the method to charge, which may have expired: the one with this id or, without an id, the default (B-41)."""
+    """Return the method to charge, perhaps expired: by id or, without one, the default (B-41)."""
     return world.get(PaymentMethod, id) or default(world, customer)
 
 

@@ -1,1 +1,1 @@
-"""Payments: intents, transactions, refunds, receipts, payment links, and the simulated operator behind them."""
+"""Payments: intents, transactions, refunds, receipts, links, and the simulated operator."""

@@ -1,4 +1,4 @@
-"""What merchants and buyers do with payment intents: create, confirm, capture and cancel, and the prompt on a phone (B-51).
+"""Merchants' and buyers' actions on intents: create, confirm, capture, cancel, phone prompt (B-51).
 
 A mobile money payment is confirmed by the buyer on a prompt (B-55).
 """
@@ -46,7 +46,14 @@ def create(world: World, body: Body) -> PaymentIntent:
     return payment_intents.start(world, method, payment_method_types=types, **{**buyer, **copied})
 
 
-COPIED_FIELDS = ("amount", "currency", "capture_method", "customer_email", "description", "metadata")
+COPIED_FIELDS = (
+    "amount",
+    "currency",
+    "capture_method",
+    "customer_email",
+    "description",
+    "metadata",
+)
 """The fields of the request that the new intent takes over unchanged."""
 
 
@@ -54,7 +61,9 @@ def _optional(world: World, kind: type[R], body: Mapping[str, Any], param: str) 
     return get_or_404(world, kind, body[param], param) if param in body else None
 
 
-def _method(world: World, body: Mapping[str, Any], customer: Customer | None) -> PaymentMethod | None:
+def _method(
+    world: World, body: Mapping[str, Any], customer: Customer | None
+) -> PaymentMethod | None:
     """Return the method of the body, if it names one; it must be usable."""
     method = _optional(world, PaymentMethod, body, "payment_method")
     if method is not None:
@@ -62,15 +71,19 @@ def _method(world: World, body: Mapping[str, Any], customer: Customer | None) ->
     return method
 
 
-def _require_usable(world: World, method: PaymentMethod, customer: Customer | None, types: tuple[str, ...]) -> None:
-    """Raise 422 for a stored method that is inactive, another customer's or of a type that is not allowed (B-15, B-55)."""
+def _require_usable(
+    world: World, method: PaymentMethod, customer: Customer | None, types: tuple[str, ...]
+) -> None:
+    """Raise 422 for a method inactive, another customer's or of a wrong type (B-15, B-55)."""
     if method.status != "active":
         raise invalid_field("payment_method", f"this method is {method.status}")
     if customer is not None and method.customer != customer.id:
         raise invalid_field("payment_method", "this method belongs to another customer")
     security_profiles.check_method(world, method.type)
     if method.type not in types:
-        raise invalid_field("payment_method", f"{method.type} is not allowed here", "PAYMENT_METHOD_NOT_SUPPORTED")
+        raise invalid_field(
+            "payment_method", f"{method.type} is not allowed here", "PAYMENT_METHOD_NOT_SUPPORTED"
+        )
 
 
 @with_rules
@@ -82,19 +95,28 @@ def confirm(world: World, id: str, body: Body) -> PaymentIntent:
         if STATE_MACHINE.allows(intent, "choose"):
             chosen = _optional(world, PaymentMethod, body, "payment_method")
             if chosen is not None:
-                _require_usable(world, chosen, world.get(Customer, intent.customer), intent.payment_method_types)
+                _require_usable(
+                    world, chosen, world.get(Customer, intent.customer), intent.payment_method_types
+                )
     found.done()
     method_id = body.get("payment_method") or intent.payment_method
     if method_id is None or not STATE_MACHINE.allows(intent, "choose"):
         raise ApiError("PAYMENT_INTENT_NOT_CONFIRMABLE", status=intent.status)
-    copy = intent.instrument if method_id == intent.payment_method and intent.customer is None else None
+    copy = (
+        intent.instrument
+        if method_id == intent.payment_method and intent.customer is None
+        else None
+    )
     if copy is not None and not world.get(PaymentMethod, method_id):
-        # The method was deleted with its customer: the copy that the intent has of it is charged (B-32).
+        # The method was deleted with its customer: the copy that the intent has of it is charged
+        # (B-32).
         security_profiles.check_method(world, copy.type)
         security_profiles.check_amount(world, intent.amount)
         return payment_intents.charge(world, intent, copy, payment_method=method_id)
     method = get_or_404(world, PaymentMethod, method_id, "payment_method")
-    _require_usable(world, method, world.get(Customer, intent.customer), intent.payment_method_types)
+    _require_usable(
+        world, method, world.get(Customer, intent.customer), intent.payment_method_types
+    )
     security_profiles.check_amount(world, intent.amount)
     return payment_intents.confirm(world, intent, method)
 
@@ -110,13 +132,15 @@ def capture(world: World, id: str, body: Body) -> PaymentIntent:
         amount = body.get("amount", most)
         if amount > most:
             errors = {"amount": [f"must be at most {most}"]}
-            raise ApiError("CAPTURE_AMOUNT_EXCEEDS_ORIGINAL", param="amount", errors=errors, available=most)
+            raise ApiError(
+                "CAPTURE_AMOUNT_EXCEEDS_ORIGINAL", param="amount", errors=errors, available=most
+            )
     found.done()
     return payment_intents.succeed(world, intent, "capture", amount)
 
 
 def cancel(world: World, id: str) -> PaymentIntent:
-    """POST …/cancel/: the merchant cancels a payment that is not collected yet; without an event (B-50)."""
+    """POST …/cancel/: the merchant cancels a payment not yet collected, without an event (B-50)."""
     intent = get_or_404(world, PaymentIntent, id)
     if not STATE_MACHINE.allows(intent, "cancel"):
         raise ApiError("PAYMENT_INTENT_UNCANCELABLE", status=intent.status)
@@ -126,8 +150,10 @@ def cancel(world: World, id: str) -> PaymentIntent:
 
 
 def cancel_transaction(world: World, id: str) -> Transaction:
-    """POST /transactions/{id}/cancel/: only while it is pending; its payment intent fails (B-56)."""
-    transaction = transactions.STATE_MACHINE.transition(world, get_or_404(world, Transaction, id), "cancel")
+    """POST /transactions/{id}/cancel/: only while pending; its payment intent fails (B-56)."""
+    transaction = transactions.STATE_MACHINE.transition(
+        world, get_or_404(world, Transaction, id), "cancel"
+    )
     intent = world.get(PaymentIntent, transaction.payment_intent)
     if intent is not None and STATE_MACHINE.allows(intent, "fail"):
         world.cancel_jobs(intent, "payment_intent.answer")
@@ -154,7 +180,7 @@ _NUMBER = re.compile(r"\+?([1-9][0-9]{6,14})", re.ASCII)
 
 
 def phone_number(text: str) -> str:
-    """Return the E.164 number in a path, where the plus may be missing; 404 for any other text (B-35)."""
+    """Return a path's E.164 number, with or without plus; 404 for any other text (B-35)."""
     match = _NUMBER.fullmatch(text)
     if match is None:
         raise ApiError("NOT_FOUND", message="A phone has a number in E.164, such as +24177123456.")
@@ -177,18 +203,26 @@ def prompt_shown(world: World, intent: PaymentIntent) -> dict[str, Any]:
 
 
 def answer_prompt(world: World, number: str, body: Mapping[str, Any]) -> PaymentIntent:
-    """POST /_emulator/phones/{number}/answer: to the newest prompt, or to that of the given payment.
+    """POST /_emulator/phones/{number}/answer: to the newest prompt or the given payment's.
 
-    After an approval the operator decides by the magic value of the number (B-54). An ignored prompt expires in time.
+    After an approval the operator decides by the magic value of the number (B-54). An ignored
+    prompt expires in time.
     """
     if "pin" in body and body["answer"] != "approve":
         raise invalid_field("pin", "is taken with the answer approve only")
     intent = _asked(world, number, body.get("payment_intent"))
     if body["answer"] == "ignore":
         world.cancel_jobs(intent, "payment_intent.answer")
-        world.schedule((intent.next_action or {})["expires_at"], "payment_intent.answer", intent, code=UNANSWERED)
+        world.schedule(
+            (intent.next_action or {})["expires_at"],
+            "payment_intent.answer",
+            intent,
+            code=UNANSWERED,
+        )
         return intent
-    return payment_intents.answer(world, intent, _verdict(world, intent) if body["answer"] == "approve" else REJECTED)
+    return payment_intents.answer(
+        world, intent, _verdict(world, intent) if body["answer"] == "approve" else REJECTED
+    )
 
 
 def _asked(world: World, number: str, id: str | None) -> PaymentIntent:
@@ -202,7 +236,9 @@ def _asked(world: World, number: str, id: str | None) -> PaymentIntent:
 
 
 def _verdict(world: World, intent: PaymentIntent) -> str | None:
-    """Return the operator's error code for an approved payment, if any; codes for what buyers do are left out."""
-    instrument = intent.instrument or PaymentDetails(type="mobile_money", details=intent.next_action or {})
+    """Return an approved payment's operator error, if any; without codes of buyers' acts."""
+    instrument = intent.instrument or PaymentDetails(
+        type="mobile_money", details=intent.next_action or {}
+    )
     code = payment_details.magic_of(world, instrument).code
     return None if code in (REJECTED, UNANSWERED) else code

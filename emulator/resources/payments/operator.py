@@ -1,4 +1,4 @@
-"""The payment operator, simulated: it decides how each payment and each refund ends, or as a tester arranged it (B-94)."""
+"""The simulated operator: it ends payments and refunds by rule, or as a tester arranged (B-94)."""
 
 from __future__ import annotations
 
@@ -60,11 +60,13 @@ DEFAULT_FAILURE_CODE: Mapping[str, str | None] = {
 
 def arrange(world: World, body: Mapping[str, Any]) -> Outcome:
     code = failure_code(body, body["operation"])
-    return world.add(new_record(world, Outcome, body, code=code, match=OutcomeMatch(**body["match"])))
+    return world.add(
+        new_record(world, Outcome, body, code=code, match=OutcomeMatch(**body["match"]))
+    )
 
 
 def failure_code(body: Mapping[str, Any], operation: str) -> str | None:
-    """Return the code of a failed outcome or answer, None for success; 422 for a code beside ``succeeded``."""
+    """Return a failed outcome's code, None for success; 422 for a code with ``succeeded``."""
     if body["result"] == "failed":
         return body.get("code") or DEFAULT_FAILURE_CODE[operation]
     if body.get("code") is not None:
@@ -92,10 +94,10 @@ PROMPT_SECONDS = 180
 
 
 class OperatorDecision(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer to a payment, a refund or a method to save: success, or failure with a ``code``, given at ``due``.
+    """The answer to a payment, refund or saving, given at ``due``: success or failure (``code``).
 
-    ``step``: the buyer has to pass a card check first. There is no answer until then; at ``due`` it is too late (B-54).
-    ``returns``: the buyer opens the success URL without having paid.
+    ``step``: the buyer has to pass a card check first. There is no answer until then; at ``due`` it
+    is too late (B-54). ``returns``: the buyer opens the success URL without having paid.
     """
 
     code: str | None
@@ -118,18 +120,23 @@ def on_payment(
     off_session: bool,
     latest: Timestamp = calendar.LAST,
 ) -> OperatorDecision:
-    """Decide a payment of ``amount`` minor units sent now. ``off_session``: the buyer is not present.
+    """Decide on ``amount`` (minor units), sent now. ``off_session``: without the buyer.
 
     ``latest``: when a card check of the buyer's has to be passed at the latest.
     """
     magic = payment_details.magic_of(world, details)
     own = settings(world)
-    facts = {"operator": payment_details.operator_name(details), "payment_method_type": details.type}
+    facts = {
+        "operator": payment_details.operator_name(details),
+        "payment_method_type": details.type,
+    }
     has_faults = world.holds(faults.Fault)
     fault = None
     if has_faults and not off_session:
         fault = faults.pick_fault(world, faults.ANSWER, lambda match: match.fits(**facts))
-    arranged = consume(world, "payment", customer=customer, amount=amount, payment_method_type=details.type)
+    arranged = consume(
+        world, "payment", customer=customer, amount=amount, payment_method_type=details.type
+    )
     delay = magic.after or timedelta(seconds=own.operator_delay)
     if fault is not None:
         code = (arranged and arranged.code) or magic.code
@@ -148,7 +155,9 @@ def on_payment(
         ends_at = outage.ends_at or calendar.plus(world.now, seconds=PROMPT_SECONDS)
         delay = max(delay, calendar.parse(ends_at) - calendar.parse(world.now))
     if details.type == "mobile_money" and own.mobile_money == "handset":
-        return OperatorDecision(code="MOBILE_MONEY_TIMEOUT", due=_later(world, timedelta(seconds=PROMPT_SECONDS)))
+        return OperatorDecision(
+            code="MOBILE_MONEY_TIMEOUT", due=_later(world, timedelta(seconds=PROMPT_SECONDS))
+        )
     if magic.step:
         return _card_check(world, latest)
     code = (off_session and magic.off_session) or magic.code
@@ -160,13 +169,17 @@ def _card_check(world: World, latest: Timestamp) -> OperatorDecision:
     return OperatorDecision(code=None, due=min(due, latest), step=True)
 
 
-def on_save(world: World, details: PaymentDetails, *, customer: str | None, latest: Timestamp) -> OperatorDecision:
-    """Decide whether a method can be saved that nothing is paid with now: as a payment would end (B-58).
+def on_save(
+    world: World, details: PaymentDetails, *, customer: str | None, latest: Timestamp
+) -> OperatorDecision:
+    """Decide whether a method can be saved without a payment, as a payment would end (B-58).
 
     A bank account is saved at once, since no funds have to arrive (B-54).
     """
     magic = payment_details.magic_of(world, details)
-    arranged = consume(world, "payment", customer=customer, amount=0, payment_method_type=details.type)
+    arranged = consume(
+        world, "payment", customer=customer, amount=0, payment_method_type=details.type
+    )
     due = world.now if details.type == "bank_transfer" else _later(world, magic.after)
     if arranged is not None:
         return OperatorDecision(code=arranged.code, due=due)
@@ -185,16 +198,22 @@ def disputed(world: World, details: PaymentDetails) -> Timestamp | None:
     return _later(world, delay) if delay else None
 
 
-def on_refund(world: World, details: PaymentDetails, *, customer: str | None, amount: int) -> OperatorDecision | None:
+def on_refund(
+    world: World, details: PaymentDetails, *, customer: str | None, amount: int
+) -> OperatorDecision | None:
     """Decide a refund of ``amount`` minor units sent now; None: it is never answered."""
     magic = payment_details.magic_of(world, details)
-    arranged = consume(world, "refund", customer=customer, amount=amount, payment_method_type=details.type)
+    arranged = consume(
+        world, "refund", customer=customer, amount=amount, payment_method_type=details.type
+    )
     due = _refund_due(world, details.type)
     if arranged is not None:
         return OperatorDecision(code=arranged.code, due=due)
     if magic.refund == "unanswered":
         return None
-    return OperatorDecision(code=DEFAULT_FAILURE_CODE["refund"] if magic.refund == "failed" else None, due=due)
+    return OperatorDecision(
+        code=DEFAULT_FAILURE_CODE["refund"] if magic.refund == "failed" else None, due=due
+    )
 
 
 def _refund_due(world: World, type: str) -> Timestamp:

@@ -1,7 +1,8 @@
-"""A payment intent: one attempt to collect an amount, whose end the operator decides (B-50, B-55, B-56).
+"""A payment intent: one attempt to collect an amount; the operator ends it (B-50, B-55, B-56).
 
-Of an invoice, a checkout session or a one-time link at most one payment is under way or received: its current payment
-(B-62). Code that is about to take, retry, void or record a payment calls :func:`current_payment` first.
+Of an invoice, a checkout session or a one-time link at most one payment is under way or received:
+its current payment (B-62). Code that is about to take, retry, void or record a payment calls
+:func:`current_payment` first.
 """
 
 from __future__ import annotations
@@ -46,7 +47,13 @@ class PaymentIntent(Record, frozen=True, kw_only=True):
 
     prefix: ClassVar[str] = "pi"
     names: ClassVar[tuple[str, str] | None] = (N_("Payment intent"), N_("Payment intents"))
-    indexes: ClassVar[tuple[str, ...]] = ("customer", "status", "invoice", "checkout_session", "payment_link")
+    indexes: ClassVar[tuple[str, ...]] = (
+        "customer",
+        "status",
+        "invoice",
+        "checkout_session",
+        "payment_link",
+    )
     checked: ClassVar[frozenset[str]] = frozenset({"amount_received"})
 
     object: str = "payment_intent"
@@ -75,20 +82,24 @@ class PaymentIntent(Record, frozen=True, kw_only=True):
     livemode: bool
     created_at: str
     updated_at: str
-    # What is paid with. The intent has a copy: a stored method may be removed while the payment is under way.
+    # What is paid with. The intent has a copy: a stored method may be removed while the payment is
+    # under way.
     instrument: Annotated[PaymentDetails | None, HIDDEN] = None
-    # The product sold, the first one of several: its metadata is carried into payment_intent.succeeded (B-97).
+    # The product sold, the first one of several: its metadata is carried into
+    # payment_intent.succeeded (B-97).
     product: Annotated[str | None, HIDDEN] = None
-    # The link's metadata when the payment began, carried into payment_intent.succeeded even if the link is deleted.
+    # The link's metadata when the payment began, carried into payment_intent.succeeded even if the
+    # link is deleted.
     link_metadata: Annotated[Metadata | None, HIDDEN] = None
     # The payment of a checkout session in subscription mode: its success begins a subscription.
     begins_subscription: Annotated[bool, HIDDEN] = False
-    # What the buyer of a session or a link paid for, for the receipt: quantity, name and minor units of each line.
+    # What the buyer of a session or a link paid for, for the receipt: quantity, name and minor
+    # units of each line.
     sold: Annotated[tuple[tuple[int, str, int], ...], HIDDEN] = ()
 
 
 def event_metadata(world: World, intent: PaymentIntent, event: str) -> Mapping[str, Any]:
-    """``payment_intent.succeeded`` carries the metadata of the product sold and of the payment link used (Events)."""
+    """``payment_intent.succeeded`` carries the metadata of product and payment link (Events)."""
     carried: dict[str, Any] = {}
     if event == "payment_intent.succeeded":
         if (product := world.get(Product, intent.product)) is not None:
@@ -110,7 +121,12 @@ STATE_MACHINE = StateMachine(
     ("requires_action processing", "authorise", "requires_capture"),
     ("requires_action processing", "succeed", "succeeded", "payment_intent.succeeded"),
     ("requires_capture", "capture", "succeeded", "payment_intent.succeeded"),
-    ("requires_confirmation requires_action processing", "fail", "canceled", "payment_intent.failed"),
+    (
+        "requires_confirmation requires_action processing",
+        "fail",
+        "canceled",
+        "payment_intent.failed",
+    ),
     ("requires_payment_method requires_confirmation", "cancel", "canceled"),
     ("requires_action processing requires_capture", "cancel", "canceled"),
     event_metadata=event_metadata,
@@ -120,14 +136,19 @@ STATE_MACHINE = StateMachine(
 def start(
     world: World, method: PaymentMethod | None, /, *, subtotal: int | None = None, **fields: Any
 ) -> PaymentIntent:
-    """Create an intent, with a stored method to charge or without one; 403 above a profile's ``max_amount`` (B-51).
+    """Create an intent, with or without a stored method; 403 above ``max_amount`` (B-51).
 
-    ``subtotal``: the amount before discounts and taxes, in minor units, which ``max_amount`` bounds.
+    ``subtotal``: the amount before discounts and taxes, in minor units, which ``max_amount``
+    bounds.
     """
     security_profiles.check_amount(world, fields["amount"] if subtotal is None else subtotal)
     if method is None:
         return STATE_MACHINE.create(world, "create", fields)
-    paid_with = {"payment_method": method.id, "payment_method_type": method.type, "instrument": method.instrument}
+    paid_with = {
+        "payment_method": method.id,
+        "payment_method_type": method.type,
+        "instrument": method.instrument,
+    }
     return STATE_MACHINE.create(world, "create_with_method", fields, **paid_with)
 
 
@@ -135,7 +156,7 @@ OVER = ("succeeded", "canceled")
 
 
 def release_customer(world: World, customer: Customer) -> None:
-    """Reaction to ``customer.deleted``: payments in progress stay valid but lose the customer (Customers, DELETE)."""
+    """Reaction to ``customer.deleted``: payments in progress lose the customer but stay valid."""
     for intent in world.table(PaymentIntent).where("customer", customer.id):
         if intent.status not in OVER:
             world.replace(intent, customer=None)
@@ -143,29 +164,42 @@ def release_customer(world: World, customer: Customer) -> None:
                 world.replace(deposit, customer=None)
 
 
-WITHOUT_METHOD: Mapping[str, Any] = {"payment_method": None, "payment_method_type": None, "instrument": None}
+WITHOUT_METHOD: Mapping[str, Any] = {
+    "payment_method": None,
+    "payment_method_type": None,
+    "instrument": None,
+}
 """The fields of an intent that has no payment method."""
 
 
 def release_method(world: World, method: PaymentMethod) -> None:
-    """Have the intents that wait for confirmation with a removed method wait for another one (B-52)."""
+    """Have the intents that wait for confirmation with a removed method wait for another one
+    (B-52).
+    """
     for intent in world.table(PaymentIntent).where("customer", method.customer):
         if intent.payment_method == method.id and STATE_MACHINE.allows(intent, "lose method"):
             STATE_MACHINE.transition(world, intent, "lose method", **WITHOUT_METHOD)
 
 
-OPERATIONS = {"listPaymentIntents": list_handler(PaymentIntent), "getPaymentIntent": get_handler(PaymentIntent)}
+OPERATIONS = {
+    "listPaymentIntents": list_handler(PaymentIntent),
+    "getPaymentIntent": get_handler(PaymentIntent),
+}
 
 
 # -- charging
 
 
-def confirm(world: World, intent: PaymentIntent, method: PaymentMethod, *, off_session: bool = False) -> PaymentIntent:
-    """Charge a stored method. ``off_session``: the buyer is not present, as when a subscription renews."""
+def confirm(
+    world: World, intent: PaymentIntent, method: PaymentMethod, *, off_session: bool = False
+) -> PaymentIntent:
+    """Charge a stored method; ``off_session``: without the buyer, as for a renewal."""
     if intent.customer is None and (customer := world.get(Customer, method.customer)) is not None:
         email = intent.customer_email or customer.email
         intent = world.replace(intent, customer=customer.id, customer_email=email)
-    return charge(world, intent, method.instrument, payment_method=method.id, off_session=off_session)
+    return charge(
+        world, intent, method.instrument, payment_method=method.id, off_session=off_session
+    )
 
 
 def charge(
@@ -177,19 +211,28 @@ def charge(
     off_session: bool = False,
     latest: Timestamp = calendar.LAST,
 ) -> PaymentIntent:
-    """Send the payment to the operator, who answers at once or later. A declined payment raises nothing.
+    """Send the payment to the operator, who answers at once or later. Declining raises nothing.
 
     ``latest``: when a card check of the buyer's has to be passed at the latest.
     """
     created_with = (intent.payment_method, intent.instrument) == (payment_method, details)
     if not (created_with and intent.status == "requires_confirmation"):
-        paid_with = {"payment_method": payment_method, "payment_method_type": details.type, "instrument": details}
+        paid_with = {
+            "payment_method": payment_method,
+            "payment_method_type": details.type,
+            "instrument": details,
+        }
         intent = STATE_MACHINE.transition(world, intent, "choose", **paid_with)
     customer = world.get(Customer, intent.customer)
     if customer is not None and customer.is_blocked:
         return fail(world, intent, "CUSTOMER_BLACKLISTED")
     decision = operator.on_payment(
-        world, details, customer=intent.customer, amount=intent.amount, off_session=off_session, latest=latest
+        world,
+        details,
+        customer=intent.customer,
+        amount=intent.amount,
+        off_session=off_session,
+        latest=latest,
     )
     if decision.returns and (page := faults.success_url(world, intent.checkout_session)):
         world.enqueue(OpenPage(url=page))
@@ -203,8 +246,10 @@ def charge(
     return intent
 
 
-def _submit(world: World, intent: PaymentIntent, details: PaymentDetails, decision: OperatorDecision) -> PaymentIntent:
-    """Wait for the buyer or for the operator. A bank transfer opens its pending transaction now (B-55, B-56)."""
+def _submit(
+    world: World, intent: PaymentIntent, details: PaymentDetails, decision: OperatorDecision
+) -> PaymentIntent:
+    """Wait for buyer or operator; open a bank transfer's pending transaction (B-55, B-56)."""
     if details.type == "mobile_money":
         ends = max(decision.due, calendar.plus(world.now, seconds=operator.PROMPT_SECONDS))
         action = {"type": "confirm_on_phone", "phone": details.details["phone"], "expires_at": ends}
@@ -227,36 +272,44 @@ CANCELED = "The transaction was canceled before its funds arrived."
 
 
 def why_failed(intent: PaymentIntent) -> str:
-    """Return the code of the operator, or ``unconfirmed`` or ``canceled``, of a payment that ended without success (B-45)."""
+    """Return a failed payment's code: the operator's, ``unconfirmed`` or ``canceled`` (B-45)."""
     if intent.last_error is None or intent.last_error.message == CANCELED:
         return "canceled"
     return "unconfirmed" if intent.last_error.message == UNCONFIRMED else intent.last_error.code
 
 
 def answer_now(world: World, id: str, code: str | None) -> PaymentIntent:
-    """Have the operator answer a payment in progress before its time; with a ``code`` the payment fails."""
+    """Have the operator answer a payment in progress early; with a ``code`` the payment fails."""
     intent = get_or_404(world, PaymentIntent, id)
     STATE_MACHINE.require(intent, "succeed", "be answered")
     return answer(world, intent, code)
 
 
 def answer(world: World, intent: PaymentIntent, code: str | None) -> PaymentIntent:
-    """Apply the operator's answer: failure with a ``code``, or success, collected now or held for a manual capture."""
+    """Apply the operator's answer: failure (``code``), or success, collected now or held."""
     world.cancel_jobs(intent, *ENDINGS)
     if code is not None:
         return fail(world, intent, code)
     if intent.capture_method == "manual":
-        return STATE_MACHINE.transition(world, intent, "authorise", amount_capturable=intent.amount, next_action=None)
+        return STATE_MACHINE.transition(
+            world, intent, "authorise", amount_capturable=intent.amount, next_action=None
+        )
     return succeed(world, intent, "succeed", intent.amount)
 
 
 def succeed(world: World, intent: PaymentIntent, trigger: str, amount: int) -> PaymentIntent:
-    """Collect a payment that succeeded: the intent's event comes first, then its transaction's (B-44). Minor units."""
+    """Collect minor units of a successful payment; its event precedes the transaction's (B-44)."""
     deposit = world.get(Transaction, intent.transaction) or _open_deposit(world, intent, amount)
     deposit = transactions.approve_until_settled(world, deposit)
-    paid = {"amount_capturable": 0, "amount_received": amount, "transaction": deposit.id, "next_action": None}
+    paid = {
+        "amount_capturable": 0,
+        "amount_received": amount,
+        "transaction": deposit.id,
+        "next_action": None,
+    }
     if intent.begins_subscription and intent.customer is not None:
-        # The ids that the subscription begun by this payment and its first invoice will have (B-67).
+        # The ids that the subscription begun by this payment and its first invoice will have
+        # (B-67).
         paid |= {"subscription": world.draw("sub"), "invoice": world.draw("inv")}
     STATE_MACHINE.transition(world, intent, trigger, **paid)
     if deposit.status == "pending":
@@ -266,7 +319,9 @@ def succeed(world: World, intent: PaymentIntent, trigger: str, amount: int) -> P
 
 def _open_deposit(world: World, intent: PaymentIntent, amount: int) -> Transaction:
     # An intent that a tester set up directly may have no payment details.
-    details = intent.instrument or PaymentDetails(type=intent.payment_method_type or "bank_card", details={})
+    details = intent.instrument or PaymentDetails(
+        type=intent.payment_method_type or "bank_card", details={}
+    )
     return transactions.open_deposit(
         world,
         amount,
@@ -276,8 +331,10 @@ def _open_deposit(world: World, intent: PaymentIntent, amount: int) -> Transacti
     )
 
 
-def fail(world: World, intent: PaymentIntent, code: str, message: str | None = None) -> PaymentIntent:
-    """End a payment that failed: the intent is canceled and ``last_error`` says why (B-50, B-56)."""
+def fail(
+    world: World, intent: PaymentIntent, code: str, message: str | None = None
+) -> PaymentIntent:
+    """End a failed payment: the intent is canceled and ``last_error`` says why (B-50, B-56)."""
     close_deposit(world, intent, "fail", processed_at=world.now)
     error = PaymentError(code, message or ERRORS[code].message)
     ended = {"last_error": error, "canceled_at": world.now, "next_action": None}
@@ -317,29 +374,44 @@ ENDINGS = tuple(JOBS)
 
 
 UNDER_WAY = ("requires_action", "processing", "requires_capture")
-"""States of an intent whose payment is on its way: the buyer, the operator or the merchant has yet to act."""
+"""States of an intent under way: the buyer, the operator or the merchant has yet to act."""
 
 
 def current_payment(world: World, owner: Record) -> PaymentIntent | None:
-    """Return the intent under way or ``succeeded`` of an invoice, a session or a link, whichever ``owner`` is (B-62)."""
+    """Return an ``owner``'s (invoice, session, link) intent under way or ``succeeded`` (B-62)."""
     attempts = world.table(PaymentIntent).where(owner.kind, owner.id)
-    return next((each for each in reversed(attempts) if each.status == "succeeded" or each.status in UNDER_WAY), None)
+    return next(
+        (
+            each
+            for each in reversed(attempts)
+            if each.status == "succeeded" or each.status in UNDER_WAY
+        ),
+        None,
+    )
 
 
 def used_up_by_failure(world: World, link: PaymentLink) -> bool:
-    """Return whether a link takes no payment any more because its last use was one that failed (B-59)."""
+    """Return whether a link takes no payment any more because its last use was one that failed
+    (B-59).
+    """
     attempts = world.table(PaymentIntent).where("payment_link", link.id)
-    return payment_links.closed(world, link) == "exhausted" and bool(attempts) and attempts[-1].status == "canceled"
+    return (
+        payment_links.closed(world, link) == "exhausted"
+        and bool(attempts)
+        and attempts[-1].status == "canceled"
+    )
 
 
 def require_no_payment(world: World, owner: Record) -> None:
     """Raise 422 ``INVALID_STATUS_TRANSITION`` for a second payment (B-62)."""
     if current_payment(world, owner) is not None:
-        raise ApiError("INVALID_STATUS_TRANSITION", message=f"A payment of this {_name(owner)} is under way.")
+        raise ApiError(
+            "INVALID_STATUS_TRANSITION", message=f"A payment of this {_name(owner)} is under way."
+        )
 
 
 def cancel_current(world: World, owner: Record) -> None:
-    """Cancel what is under way, because it is no longer owed; 422 where the payment has succeeded already (B-62)."""
+    """Cancel a payment under way as no longer owed; 422 if it has succeeded (B-62)."""
     intent = current_payment(world, owner)
     if intent is None:
         return
@@ -350,7 +422,7 @@ def cancel_current(world: World, owner: Record) -> None:
 
 
 def is_received(world: World, intent: PaymentIntent) -> bool:
-    """Return whether its payment is received: the intent or, under one assumption, its transaction succeeded (B-61)."""
+    """Return whether the intent or, by one assumption, its transaction succeeded (B-61)."""
     if intent.status != "succeeded":
         return False
     if settings(world).assumptions.payment_received == "intent":
@@ -366,9 +438,10 @@ def is_lost(world: World, deposit: Transaction) -> bool:
 
 
 def paid(world: World, intent: PaymentIntent) -> None:
-    """Reaction to ``payment_intent.succeeded``: the payment is received with it if its transaction is still approved.
+    """Reaction to ``payment_intent.succeeded``: receive the payment of an approved transaction.
 
-    Where one unit of work sends ``transaction.succeeded`` as well, that is the second (B-44), and what follows is after it.
+    Where one unit of work sends ``transaction.succeeded`` as well, that is the second (B-44), and
+    what follows is after it.
     """
     intent = world.require(PaymentIntent, intent.id)
     transaction = world.get(Transaction, intent.transaction)

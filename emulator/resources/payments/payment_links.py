@@ -36,7 +36,7 @@ class RedirectUrl(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PaymentLink(Record, frozen=True, kw_only=True):
-    """``amount`` is minor units, of a ``custom`` link only. ``usage_count`` counts payments initiated."""
+    """``amount``: minor units, for ``custom`` links only; ``usage_count``: payments initiated."""
 
     prefix: ClassVar[str] = "link"
     names: ClassVar[tuple[str, str] | None] = (N_("Payment link"), N_("Payment links"))
@@ -62,8 +62,8 @@ class PaymentLink(Record, frozen=True, kw_only=True):
     metadata: Metadata
     created_at: str
     updated_at: str
-    # Each product's price when the link was created (Products, PATCH: a new price is for new links); null: the buyer
-    # enters the amount.
+    # Each product's price when the link was created (Products, PATCH: a new price is for new
+    # links); null: the buyer enters the amount.
     prices: Annotated[Mapping[str, int | None], HIDDEN] = msgspec.field(default_factory=dict)
 
 
@@ -93,14 +93,24 @@ def create(world: World, body: Body) -> PaymentLink:
         sold = _products(found, world, kind, body, currency)
     with found:
         # The amount of a custom link, in minor units; ignored for other types.
-        amount = amounts.chargeable(world, body["amount"], currency, "amount") if kind == "custom" else None
+        amount = (
+            amounts.chargeable(world, body["amount"], currency, "amount")
+            if kind == "custom"
+            else None
+        )
     with found:
         types = payment_details.offered(world, body)
     with found:
         _check_limits(found, world, body, body["validity_type"])
     with found:
-        if body["validity_type"] == "limited" and "max_usage" not in body and "expires_at" not in body:
-            raise missing_field("max_usage", "is required: a limited link has max_usage, expires_at or both")
+        if (
+            body["validity_type"] == "limited"
+            and "max_usage" not in body
+            and "expires_at" not in body
+        ):
+            raise missing_field(
+                "max_usage", "is required: a limited link has max_usage, expires_at or both"
+            )
     found.done()
     id = world.new_id(PaymentLink)
     once = {"max_usage": 1} if body["validity_type"] == "one_time" else {}
@@ -128,7 +138,9 @@ def _default_type(body: Mapping[str, Any]) -> str:
     return "custom" if "amount" in body else "donation"
 
 
-def _products(found: Violations, world: World, kind: str | None, body: Body, currency: str | None) -> list[Product]:
+def _products(
+    found: Violations, world: World, kind: str | None, body: Body, currency: str | None
+) -> list[Product]:
     """Return the products of a ``product`` link; other types have none."""
     if kind != "product":
         return []
@@ -139,7 +151,9 @@ def _products(found: Violations, world: World, kind: str | None, body: Body, cur
         with found:
             product = sold[id] = products.on_sale(world, id, currency, f"products.{number}")
             if product.price_type == "fixed":
-                amounts.chargeable(world, product.unit_amount, product.currency, f"products.{number}")
+                amounts.chargeable(
+                    world, product.unit_amount, product.currency, f"products.{number}"
+                )
     return [*sold.values()]
 
 
@@ -156,16 +170,23 @@ def _check_limits(
 ) -> None:
     for field in LIMITS:
         with found:
-            if field in body and validity_type != "limited" and body[field] != getattr(link, field, None):
+            if (
+                field in body
+                and validity_type != "limited"
+                and body[field] != getattr(link, field, None)
+            ):
                 raise invalid_field(field, "goes with the validity type limited only")
     with found:
-        if body.get("expires_at") is not None and calendar.normalise(body["expires_at"]) <= world.now:
+        if (
+            body.get("expires_at") is not None
+            and calendar.normalise(body["expires_at"]) <= world.now
+        ):
             raise invalid_field("expires_at", "must be in the future")
 
 
 @with_rules
 def update(world: World, id: str, body: Body) -> PaymentLink:
-    """PATCH /payment-links/{id}/: uses that were made count, and a limited link keeps one of its two limits (B-59).
+    """PATCH /payment-links/{id}/: past uses count; a limited link keeps one of its limits (B-59).
 
     A ``redirect_url`` replaces the whole old one.
     """
@@ -178,14 +199,20 @@ def update(world: World, id: str, body: Body) -> PaymentLink:
             changes["payment_method_types"] = payment_details.offered(world, body)
     with found:
         if (body.get("max_usage") or link.usage_count) < link.usage_count:
-            raise invalid_field("max_usage", f"must be at least {link.usage_count}, the uses so far")
+            raise invalid_field(
+                "max_usage", f"must be at least {link.usage_count}, the uses so far"
+            )
     with found:
         limits = {field: getattr(link, field) for field in LIMITS}
-        if link.validity_type == "limited" and all({**limits, **body}[field] is None for field in LIMITS):
+        if link.validity_type == "limited" and all(
+            {**limits, **body}[field] is None for field in LIMITS
+        ):
             for field in LIMITS:
                 with found:
                     if limits[field] is not None:
-                        raise invalid_field(field, "is the last limit of this link and cannot be taken away")
+                        raise invalid_field(
+                            field, "is the last limit of this link and cannot be taken away"
+                        )
     check_metadata(found, link, body)
     found.done()
     if "redirect_url" in body:
@@ -212,7 +239,7 @@ def restore(world: World, id: str) -> PaymentLink:
 
 
 def closed(world: World, link: PaymentLink) -> str | None:
-    """Return why it accepts no payment: ``archived``, ``exhausted`` or ``expired``; None while it does (B-59)."""
+    """Return ``archived``, ``exhausted`` or ``expired`` for a link closed to payments (B-59)."""
     if link.status == "archived":
         return "archived"
     if link.max_usage is not None and link.usage_count >= link.max_usage:

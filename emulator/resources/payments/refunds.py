@@ -1,4 +1,4 @@
-"""What follows a completed deposit: its receipt (B-53), and refunds of it by the channel it came from (B-57)."""
+"""Effects of a completed deposit: its receipt (B-53), and refunds through its channel (B-57)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,15 @@ import msgspec
 
 from emulator.core import calendar
 from emulator.core.errors import ApiError
-from emulator.core.handlers import Body, Violations, get_handler, get_or_404, list_handler, new_record, with_rules
+from emulator.core.handlers import (
+    Body,
+    Violations,
+    get_handler,
+    get_or_404,
+    list_handler,
+    new_record,
+    with_rules,
+)
 from emulator.core.jobs import Job
 from emulator.core.records import N_, Metadata, Record, no_metadata, pick
 from emulator.core.state_machine import StateMachine
@@ -42,7 +50,7 @@ class Receipt(Record, frozen=True, kw_only=True):
 
 
 def issue_receipt(world: World, transaction: Transaction) -> None:
-    """Reaction to ``transaction.succeeded``: issue the receipt; one that a tester has completed again has it already."""
+    """Reaction to ``transaction.succeeded``: issue the receipt, unless there is one already."""
     if world.table(Receipt).find("transaction", transaction.id) is not None:
         return
     intent = world.get(PaymentIntent, transaction.payment_intent)
@@ -71,7 +79,7 @@ REVIEW_HOURS = 1
 
 
 class Refund(Record, frozen=True, kw_only=True):
-    """``amount`` is minor units. ``description`` is an internal note of the merchant, ``failure_reason`` a code."""
+    """``amount``: minor units; ``description``: an internal note; ``failure_reason``: a code."""
 
     prefix: ClassVar[str] = "refd"
     names: ClassVar[tuple[str, str] | None] = (N_("Refund"), N_("Refunds"))
@@ -112,7 +120,7 @@ COUNTING = ("pending", "processing", "succeeded")
 
 @with_rules
 def create(world: World, body: Body) -> Refund:
-    """POST /refunds/: of a completed deposit; without an ``amount`` the whole refundable balance (minor units)."""
+    """POST /refunds/: of a completed deposit, by default the whole balance (minor units)."""
     found = Violations(body)
     with found:
         deposit = get_or_404(world, Transaction, body["transaction"], "transaction")
@@ -136,7 +144,8 @@ def plan(world: World, refund: Refund) -> None:
 def _amount(world: World, deposit: Transaction, amount: int | None) -> int:
     """Return the amount to refund: the given one, or the whole refundable balance (minor units).
 
-    409 where the transaction is not ``completed``, or nothing is left and no amount given; 400 above the rest (B-57).
+    409 where the transaction is not ``completed``, or nothing is left and no amount given; 400
+    above the rest (B-57).
     """
     rest = refundable(world, deposit)
     completed = deposit.type == "deposit" and deposit.status == "completed"
@@ -147,12 +156,14 @@ def _amount(world: World, deposit: Transaction, amount: int | None) -> int:
         return rest
     if amount > rest:
         errors = {"amount": [f"must be at most {rest}"]}
-        raise ApiError("refund_amount_exceeds_available", param="amount", errors=errors, available=rest)
+        raise ApiError(
+            "refund_amount_exceeds_available", param="amount", errors=errors, available=rest
+        )
     return amount
 
 
 def refundable(world: World, deposit: Transaction) -> int:
-    """Return the refundable balance: the amount less refunds that are pending, processing or succeeded."""
+    """Return the amount less refunds that are pending, processing or succeeded."""
     refunds = world.table(Refund).where("transaction", deposit.id)
     return deposit.amount - sum(refund.amount for refund in refunds if refund.status in COUNTING)
 
@@ -160,32 +171,38 @@ def refundable(world: World, deposit: Transaction) -> int:
 def _send(world: World, refund: Refund) -> None:
     """Send it to the operator, who answers in a job, which may be due now, or never (B-57)."""
     deposit = world.require(Transaction, refund.transaction)
-    decision = operator.on_refund(world, deposit.instrument, customer=deposit.customer, amount=refund.amount)
+    decision = operator.on_refund(
+        world, deposit.instrument, customer=deposit.customer, amount=refund.amount
+    )
     if decision is not None:
         world.schedule(decision.due, "refund.answer", refund, **decision.data)
-    world.schedule(calendar.plus(world.now, days=settings(world).refund_expiry_days), "refund.expire", refund)
+    world.schedule(
+        calendar.plus(world.now, days=settings(world).refund_expiry_days), "refund.expire", refund
+    )
 
 
 def answer_now(world: World, id: str, code: str | None) -> Refund:
-    """Have the operator answer a refund in progress before its time; with a ``code`` the refund fails."""
+    """Have the operator answer a refund in progress early; with a ``code`` the refund fails."""
     refund = get_or_404(world, Refund, id)
     STATE_MACHINE.require(refund, "succeed", "be answered")
     return answer(world, refund, code)
 
 
 def answer(world: World, refund: Refund, code: str | None) -> Refund:
-    """Apply the operator's answer: the money is returned to the buyer or, with a ``code``, nothing was debited."""
+    """Apply the operator's answer: money returned or, with a ``code``, nothing debited."""
     world.cancel_jobs(refund)
     if code is not None:
         return STATE_MACHINE.transition(world, refund, "fail", failure_reason=code)
     deposit = world.require(Transaction, refund.transaction)
     description = f"Refund {refund.id}"
-    transactions.record_refund(world, deposit, refund.amount, description=description, metadata=refund.metadata)
+    transactions.record_refund(
+        world, deposit, refund.amount, description=description, metadata=refund.metadata
+    )
     return STATE_MACHINE.transition(world, refund, "succeed", refunded_at=world.now)
 
 
 def expire(world: World, refund: Refund, job: Job) -> None:
-    """Job ``refund.expire``: the operator never answered; the funds return to the merchant balance."""
+    """Job ``refund.expire``: no answer came; the funds return to the merchant balance."""
     world.cancel_jobs(refund)
     STATE_MACHINE.transition(world, refund, "expire")
 
@@ -222,7 +239,9 @@ JOBS = {
     "refund.send": STATE_MACHINE.job(  # the review is over
         "send", lambda world, it, _: _send(world, STATE_MACHINE.transition(world, it, "send"))
     ),
-    "refund.answer": STATE_MACHINE.job("succeed", lambda world, it, job: answer(world, it, job.data.get("code"))),
+    "refund.answer": STATE_MACHINE.job(
+        "succeed", lambda world, it, job: answer(world, it, job.data.get("code"))
+    ),
     "refund.expire": STATE_MACHINE.job("expire", expire),
     "refund.lose_dispute": STATE_MACHINE.job("lose dispute", lose_dispute),
 }

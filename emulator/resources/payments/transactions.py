@@ -1,4 +1,4 @@
-"""A transaction: the accounting record of a processed payment, created by the service only (B-56)."""
+"""A transaction: the service's own accounting record of a processed payment (B-56)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from emulator.resources.payments import operator
 
 
 class Transaction(Record, frozen=True, kw_only=True):
-    """All amounts are minor units; ``net_amount`` is ``amount - fee - commission``. Rates are per cent (B-56)."""
+    """Minor units; ``net_amount`` is ``amount - fee - commission``. Rates in per cent (B-56)."""
 
     prefix: ClassVar[str] = "trans"
     names: ClassVar[tuple[str, str] | None] = (N_("Transaction"), N_("Transactions"))
@@ -71,7 +71,14 @@ STATE_MACHINE = StateMachine(
 )
 
 
-COPIED_FIELDS = ("currency", "payment_intent", "customer", "payment_method_type", "operator", "instrument")
+COPIED_FIELDS = (
+    "currency",
+    "payment_intent",
+    "customer",
+    "payment_method_type",
+    "operator",
+    "instrument",
+)
 """The fields of a deposit that the transaction of its refund takes over."""
 
 COUNTED = ("completed", "disputed", "refunded")
@@ -79,10 +86,13 @@ COUNTED = ("completed", "disputed", "refunded")
 
 
 def open_deposit(world: World, amount: int, details: PaymentDetails, **fields: Any) -> Transaction:
-    """Create a pending deposit of ``amount`` minor units with the fees of the App's pricing plan (B-56)."""
+    """Create a pending deposit (minor units) with the fees of the App's pricing plan (B-56)."""
     own = settings(world)
     fee_rate = FEE_RATES[own.pricing_plan]
-    fee, commission = amounts.percent(amount, fee_rate), amounts.percent(amount, own.commission_rate)
+    fee, commission = (
+        amounts.percent(amount, fee_rate),
+        amounts.percent(amount, own.commission_rate),
+    )
     return STATE_MACHINE.create(
         world,
         "open",
@@ -100,7 +110,7 @@ def open_deposit(world: World, amount: int, details: PaymentDetails, **fields: A
 
 
 def approve_until_settled(world: World, transaction: Transaction) -> Transaction:
-    """Approve a transaction whose payment succeeded and whose money arrives later; any other is returned as it is."""
+    """Approve a transaction whose payment succeeded and whose money is to come; return others."""
     settles_at = operator.settles(world, transaction.instrument)
     if settles_at is None:
         return transaction
@@ -116,7 +126,7 @@ def settle_later(world: World, job: Job) -> None:
 
 
 def complete(world: World, transaction: Transaction) -> Transaction:
-    """Complete a transaction whose money has arrived: the customer's totals count it (B-30), and an event is sent."""
+    """Complete a transaction on arrival of its money: count it (B-30) and send an event."""
     count(world, transaction, transaction.amount - transaction.amount_refunded, transactions=1)
     if (due := operator.disputed(world, transaction.instrument)) is not None:
         world.schedule(due, "transaction.dispute", transaction)
@@ -124,7 +134,7 @@ def complete(world: World, transaction: Transaction) -> Transaction:
 
 
 def count(world: World, deposit: Transaction, amount: int, transactions: int = 0) -> None:
-    """Add to the totals of a deposit's customer: ``total_spent`` counts amounts in the customer's currency only (B-30)."""
+    """Add a deposit to its customer's totals, ``total_spent`` in the own currency only (B-30)."""
     customer = world.get(Customer, deposit.customer)
     if customer is not None:
         total = customer.total_spent + (amount if deposit.currency == customer.currency else 0)
@@ -133,15 +143,17 @@ def count(world: World, deposit: Transaction, amount: int, transactions: int = 0
 
 
 def spent(deposit: Transaction) -> int:
-    """Return what the customer's ``total_spent`` counts of a deposit, in minor units of its currency (B-30, B-56)."""
+    """Return what the customer's ``total_spent`` counts of a deposit, in minor units of its
+    currency (B-30, B-56).
+    """
     return deposit.amount - deposit.amount_refunded if deposit.status in COUNTED else 0
 
 
 def record_refund(world: World, deposit: Transaction, amount: int, **fields: Any) -> Transaction:
-    """Record ``amount`` minor units returned to the buyer as a transaction of type ``refund`` (B-57).
+    """Record a refund of ``amount`` minor units as a transaction of type ``refund`` (B-57).
 
-    The deposit is ``refunded`` once all of it was returned; the customer's ``total_spent`` goes down, unless a tester set
-    the deposit to a status in which it does not count.
+    The deposit is ``refunded`` once all of it was returned; the customer's ``total_spent`` goes
+    down, unless a tester set the deposit to a status in which it does not count.
     """
     STATE_MACHINE.create(
         world,
@@ -165,7 +177,7 @@ def record_refund(world: World, deposit: Transaction, amount: int, **fields: Any
 
 
 def index(world: World, query: Query) -> Selection[Transaction]:
-    """GET /transactions/: ``customer`` is an id or an email, and emails are compared case-blind (B-30)."""
+    """GET /transactions/: ``customer`` is an id or an email in any case (B-30)."""
     customer = query.get("customer", "")
     found = world.table(Customer).find("email", customer) if "@" in customer else None
     return _list(world, {**query, "customer": found.id} if found is not None else query)

@@ -32,7 +32,7 @@ from emulator.resources.payments.transactions import Transaction
 
 
 class InvoiceDocument(msgspec.Struct, frozen=True, kw_only=True):
-    """The content of an invoice's PDF; ``seller`` is what the settings say of the merchant. A deleted customer is None."""
+    """An invoice's PDF content; ``seller``: merchant's settings; a deleted customer is None."""
 
     merchant: str
     language: str
@@ -42,7 +42,7 @@ class InvoiceDocument(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def language_of(world: World, customer: Customer | None) -> str:
-    """Return the language of ``language`` or ``lang`` (``fr-CM``) in a customer's metadata, or the first one offered."""
+    """Return a customer's ``language`` or ``lang`` (``fr-CM``), by default the first offered."""
     metadata: Metadata = customer.metadata if customer else {}
     wanted = str(metadata.get("language") or metadata.get("lang") or "").lower()[:2]
     offered: tuple[str, ...] = world.reference_data.languages
@@ -50,13 +50,13 @@ def language_of(world: World, customer: Customer | None) -> str:
 
 
 def invoice_token_opens(invoice: Invoice, token: str) -> bool:
-    """Return whether this is the token in the invoice's ``pdf_url`` (B-66); a draft has no token."""
+    """Return whether this is the token in an invoice's ``pdf_url`` (B-66); drafts have none."""
     query = parse_qs(urlsplit(invoice.pdf_url or "").query)
     return "token" in query and compare_digest(query["token"][0].encode(), token.encode())
 
 
 def show(world: World, id: str, query: Query) -> InvoiceDocument:
-    """GET /invoices/{id}/pdf/: 404 for a draft, 401 for a wrong token even with a valid key (B-66, B-71)."""
+    """GET /invoices/{id}/pdf/: 404 for drafts, 401 for a wrong token despite a key (B-66, B-71)."""
     invoice = get_or_404(world, Invoice, id)
     if invoice.status == "draft":
         raise ApiError("PDF_NOT_AVAILABLE")
@@ -86,10 +86,10 @@ OPERATIONS = {"getInvoicePdf": show}
 class Email(Record, frozen=True, kw_only=True):
     """One email, with the objects it is about as they were when it was written.
 
-    ``topic`` is what the control API calls its kind, ``item`` the name of what is subscribed to, ``images`` the names
-    and picture URLs of the products, ``again_at`` when a failed charge is retried, ``lines`` what was paid for where
-    there is no invoice: quantity, name and minor units, ``first_payment`` the total (minor units) that is charged
-    at the end of a trial.
+    ``topic`` is what the control API calls its kind, ``item`` the name of what is subscribed to,
+    ``images`` the names and picture URLs of the products, ``again_at`` when a failed charge is
+    retried, ``lines`` what was paid for where there is no invoice: quantity, name and minor units,
+    ``first_payment`` the total (minor units) that is charged at the end of a trial.
     """
 
     prefix: ClassVar[str] = "mail"
@@ -118,7 +118,9 @@ ABOUT = ("customer", "invoice", "subscription", "transaction", "receipt", "refun
 """The fields of an email that hold the objects it is about."""
 
 
-def write(world: World, topic: str, to: str, customer: Customer | None, about: Mapping[str, Any]) -> None:
+def write(
+    world: World, topic: str, to: str, customer: Customer | None, about: Mapping[str, Any]
+) -> None:
     """Add an email to the outbox; ``about`` are further fields of the email."""
     email = new_record(
         world,
@@ -135,13 +137,19 @@ def write(world: World, topic: str, to: str, customer: Customer | None, about: M
     world.add(email)
 
 
-def _images(world: World, invoice: Invoice | None, subscription: Subscription | None) -> tuple[tuple[str, str], ...]:
+def _images(
+    world: World, invoice: Invoice | None, subscription: Subscription | None
+) -> tuple[tuple[str, str], ...]:
     """Return the first picture of each product that is billed or subscribed to (B-67)."""
     ids = [line.product for line in invoice.line_items] if invoice else []
     if subscription is not None and not ids:
         ids = [subscription.product]
     products = [world.get(Product, id) for id in dict.fromkeys(ids) if id is not None]
-    return tuple((product.name, product.images[0]) for product in products if product is not None and product.images)
+    return tuple(
+        (product.name, product.images[0])
+        for product in products
+        if product is not None and product.images
+    )
 
 
 def invoice(world: World, invoice: Invoice) -> None:
@@ -186,14 +194,25 @@ def trial_ending(world: World, subscription: Subscription) -> None:
 
 
 def canceled(world: World, subscription: Subscription) -> None:
-    """Reaction to ``subscription.canceled``: when it ends, not when its end was scheduled (B-47)."""
+    """Reaction to ``subscription.canceled``: at the end, not when it was scheduled (B-47)."""
     _to_subscriber(world, "subscription_canceled", subscription, {})
 
 
-def _to_subscriber(world: World, topic: str, subscription: Subscription, about: Mapping[str, Any]) -> None:
+def _to_subscriber(
+    world: World, topic: str, subscription: Subscription, about: Mapping[str, Any]
+) -> None:
     customer = world.get(Customer, subscription.customer)
     if customer is not None and customer.email is not None:
         # The names of the product and of the plan (B-67).
-        sold = (world.get(Product, subscription.product), world.get(SubscriptionPlan, subscription.plan))
+        sold = (
+            world.get(Product, subscription.product),
+            world.get(SubscriptionPlan, subscription.plan),
+        )
         item = " · ".join(dict.fromkeys(each.name for each in sold if each is not None)) or None
-        write(world, topic, customer.email, customer, {"subscription": subscription, "item": item, **about})
+        write(
+            world,
+            topic,
+            customer.email,
+            customer,
+            {"subscription": subscription, "item": item, **about},
+        )

@@ -30,7 +30,7 @@ from emulator.resources.webhooks.endpoints import WebhookEndpoint
 
 
 class Credentials(Protocol):
-    """What signatures of an endpoint are made from: its id, its secret, and ``HMAC_SHA256``, ``BASIC`` or ``JWT``."""
+    """A signature's material: endpoint id, secret, and ``HMAC_SHA256``, ``BASIC`` or ``JWT``."""
 
     @property
     def id(self) -> str: ...
@@ -55,8 +55,10 @@ class SignedRequest(msgspec.Struct, frozen=True, kw_only=True):
     verify: bool
 
 
-def signed(endpoint: WebhookEndpoint, body: bytes, *, delivery: str, event: str, epoch: int) -> SignedRequest:
-    """Return the signed request with this body. ``epoch`` is the system's time in seconds, for the claims of a JWT."""
+def signed(
+    endpoint: WebhookEndpoint, body: bytes, *, delivery: str, event: str, epoch: int
+) -> SignedRequest:
+    """Return the signed request with this body; ``epoch`` is system seconds, for a JWT's claims."""
     headers = {"Content-Type": "application/json"}
     if endpoint.security_profile == "HMAC_SHA256":
         headers["Service-Signature"] = signature(endpoint.secret, body)
@@ -64,11 +66,13 @@ def signed(endpoint: WebhookEndpoint, body: bytes, *, delivery: str, event: str,
         headers["Authorization"] = f"Bearer {_token(endpoint, body, delivery, event, epoch)}"
     else:
         headers["Authorization"] = f"Basic {credentials(endpoint)}"
-    return SignedRequest(url=endpoint.url, headers=headers, body=body, verify=endpoint.ssl_verification)
+    return SignedRequest(
+        url=endpoint.url, headers=headers, body=body, verify=endpoint.ssl_verification
+    )
 
 
 def ping(effect: PingEndpoint, epoch: int) -> SignedRequest:
-    """Return the request of a validation ping, whose JWT names the event also as its delivery, since it has none (B-82)."""
+    """Return a validation ping's request, whose JWT names the event also as delivery (B-82)."""
     endpoint = effect.endpoint
     assert isinstance(endpoint, WebhookEndpoint)
     return signed(endpoint, effect.body, delivery=effect.event, event=effect.event, epoch=epoch)
@@ -88,9 +92,10 @@ def digest(body: bytes) -> str:
 
 
 def verify(endpoint: Credentials, headers: Mapping[str, str], raw: bytes, epoch: float) -> bool:
-    """Return whether a request is signed as the endpoint's method asks: what every receiver should check (B-83).
+    """Return whether the endpoint's method of signing holds: every receiver's check (B-83).
 
-    Names of headers are in lower case. ``epoch`` is the system's time in seconds, at which a JWT must be valid.
+    Names of headers are in lower case. ``epoch`` is the system's time in seconds, at which a JWT
+    must be valid.
     """
     scheme, _, token = headers.get("authorization", "").partition(" ")
     match endpoint.security_profile:
@@ -132,12 +137,15 @@ def _token(endpoint: WebhookEndpoint, body: bytes, delivery: str, event: str, ep
         "evt": event,
         "body_sha256": digest(body),
     }
-    return _with_signature(f"{_JWT_HEADER}.{_base64url(msgspec.json.encode(claims))}", endpoint.secret)
+    return _with_signature(
+        f"{_JWT_HEADER}.{_base64url(msgspec.json.encode(claims))}", endpoint.secret
+    )
 
 
 def _with_signature(signed_part: str, secret: str) -> str:
     """Return a JWT's header and claims with their HS256 signature (RFC 7515)."""
-    return f"{signed_part}.{_base64url(hmac.digest(secret.encode(), signed_part.encode(), hashlib.sha256))}"
+    digest = hmac.digest(secret.encode(), signed_part.encode(), hashlib.sha256)
+    return f"{signed_part}.{_base64url(digest)}"
 
 
 def _base64url(data: bytes) -> str:
@@ -148,7 +156,7 @@ _JWT_HEADER = _base64url(b'{"alg":"HS256","typ":"JWT"}')
 
 
 def redact_credentials(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return headers as they may be shown: the value of ``Authorization`` is cut off after its scheme."""
+    """Return headers for display: the ``Authorization`` value is cut off after its scheme."""
     return {
         name: f"{value.split(' ')[0]} …" if name.lower() == "authorization" else value
         for name, value in headers.items()
@@ -163,7 +171,7 @@ BACKOFF = {"exponential": (60, 5 * 60, 30 * 60, 2 * 3600, 8 * 3600), "linear": (
 
 
 class DeliveryAttempt(msgspec.Struct, frozen=True, kw_only=True):
-    """One attempt: when (world's clock), the headers sent, the response; ``duration_ms`` is real time."""
+    """One attempt: instant (world's clock), headers, response; ``duration_ms`` is real time."""
 
     at: str
     status_code: int | None
@@ -174,7 +182,7 @@ class DeliveryAttempt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WebhookDelivery(Record, frozen=True, kw_only=True):
-    """``next_attempt_at`` is set while it is pending (B-85); after a retry ``by_hand`` there is no automatic one."""
+    """``next_attempt_at`` is set while pending (B-85); after a retry ``by_hand``, none follows."""
 
     prefix: ClassVar[str] = "whd"
     names: ClassVar[tuple[str, str] | None] = (N_("Delivery"), N_("Deliveries"))
@@ -205,7 +213,7 @@ STATE_MACHINE = StateMachine(
 
 
 def enqueue_deliveries(world: World, event: Event) -> None:
-    """Reaction to every event: create a delivery for each enabled endpoint that listens to its type."""
+    """Reaction to every event: create a delivery for each enabled endpoint that listens for it."""
     if not world.holds(WebhookEndpoint):
         return
     for endpoint in world.table(WebhookEndpoint).where("enabled", True):
@@ -214,16 +222,23 @@ def enqueue_deliveries(world: World, event: Event) -> None:
 
 
 def _create(world: World, endpoint: WebhookEndpoint, event: Event) -> WebhookDelivery:
-    own = {"webhook": endpoint.id, "event": event.id, "event_type": event.type, "next_attempt_at": world.now}
+    own = {
+        "webhook": endpoint.id,
+        "event": event.id,
+        "event_type": event.type,
+        "next_attempt_at": world.now,
+    }
     return STATE_MACHINE.create(world, "create", **own)
 
 
 def reissue(world: World, post: DeliverWebhook) -> None:
-    """Deliver the same change to the same endpoint once more, as an event with an id of its own (B-94)."""
+    """Deliver the same change again to the same endpoint, as an event with a new id (B-94)."""
     event = world.get(Event, world.require(WebhookDelivery, post.delivery).event)
     endpoint = world.get(WebhookEndpoint, post.webhook)
     if event is not None and endpoint is not None:
-        world.enqueue(_deliver(_create(world, endpoint, world.record_event(event.type, event.data))))
+        world.enqueue(
+            _deliver(_create(world, endpoint, world.record_event(event.type, event.data)))
+        )
 
 
 def _deliver(delivery: WebhookDelivery) -> DeliverWebhook:
@@ -231,7 +246,7 @@ def _deliver(delivery: WebhookDelivery) -> DeliverWebhook:
 
 
 def under_way(world: World) -> list[DeliverWebhook]:
-    """Return the attempts that are due and have no outcome, oldest first; there is no job for them."""
+    """Return the due attempts without an outcome, oldest first; they have no job."""
     jobs = world.table(Job)
     return [
         _deliver(delivery)
@@ -244,7 +259,7 @@ def under_way(world: World) -> list[DeliverWebhook]:
 
 
 def outgoing(world: World, post: DeliverWebhook, epoch: int) -> SignedRequest | None:
-    """Return the request to send for a delivery; None if it has an outcome or its endpoint is disabled or deleted.
+    """Return a delivery's request; None after an outcome or with its endpoint disabled or deleted.
 
     ``epoch`` is the system's time in seconds.
     """
@@ -260,16 +275,22 @@ def outgoing(world: World, post: DeliverWebhook, epoch: int) -> SignedRequest | 
 
 
 def mark_missed(world: World, post: DeliverWebhook) -> None:
-    """Fail a delivery whose attempt came due while the endpoint was disabled; it is not retried (B-87)."""
+    """Fail a delivery that came due while its endpoint was disabled; it is not retried (B-87)."""
     delivery = world.get(WebhookDelivery, post.delivery)
     if delivery is not None and delivery.status == "pending":
         STATE_MACHINE.transition(world, delivery, "miss", next_attempt_at=None)
 
 
 def record_attempt(
-    world: World, post: DeliverWebhook, sent: SignedRequest, answer: HttpResult, at: str, *, again: float | None = None
+    world: World,
+    post: DeliverWebhook,
+    sent: SignedRequest,
+    answer: HttpResult,
+    at: str,
+    *,
+    again: float | None = None,
 ) -> None:
-    """Record the outcome of an attempt that was made at the instant ``at``, and plan a retry if one is due (B-84).
+    """Record the outcome of an attempt at the instant ``at``, and plan a retry, if due (B-84).
 
     ``again`` is in how many seconds, where a tester has said it (B-94).
     """
@@ -292,23 +313,33 @@ def record_attempt(
     changes = {"attempts": attempts, "attempt_count": len(attempts), "next_attempt_at": None}
     if is_success(world, answer):
         STATE_MACHINE.transition(world, delivery, "succeed", **changes)
-    elif delivery.by_hand or _final(world, answer) or len(attempts) > endpoint.retry_policy.max_attempts:
+    elif (
+        delivery.by_hand
+        or _final(world, answer)
+        or len(attempts) > endpoint.retry_policy.max_attempts
+    ):
         STATE_MACHINE.transition(world, delivery, "fail", **changes)
     else:
         waits = BACKOFF[endpoint.retry_policy.backoff_type]
         wait = waits[min(len(attempts), len(waits)) - 1] if again is None else again
         due = calendar.plus(at, seconds=wait)
         world.schedule(due, "webhook.attempt", delivery)
-        STATE_MACHINE.transition(world, delivery, "retry later", **{**changes, "next_attempt_at": due})
+        STATE_MACHINE.transition(
+            world, delivery, "retry later", **{**changes, "next_attempt_at": due}
+        )
 
 
 def is_success(world: World, answer: HttpResult) -> bool:
-    """Return whether the receiver has the event: it answered 200 or, under one assumption, any 2xx (B-84)."""
-    return answer.ok if settings(world).assumptions.webhook_success == "2xx" else answer.status_code == 200
+    """Return whether the receiver responded with 200 or, by one assumption, any 2xx (B-84)."""
+    return (
+        answer.ok
+        if settings(world).assumptions.webhook_success == "2xx"
+        else answer.status_code == 200
+    )
 
 
 def _final(world: World, answer: HttpResult) -> bool:
-    """Return whether no retry follows: timeouts, connection errors and 5xx are retried, or all failures (B-84, a setting)."""
+    """Return whether no retry follows: 5xx and no response get one, by a setting all (B-84)."""
     if settings(world).assumptions.webhook_retry == "all":
         return False
     return answer.status_code is not None and answer.status_code // 100 != 5
@@ -322,14 +353,14 @@ def attempt_again(world: World, job: Job) -> None:
 
 
 def disable(world: World, id: str) -> WebhookEndpoint:
-    """POST /webhooks/{id}/disable/: nothing is sent to it from now on, and what waits for a retry fails (B-87)."""
+    """POST /webhooks/{id}/disable/: sends stop, and waiting retries fail (B-87)."""
     endpoint = endpoints.changed(world, get_or_404(world, WebhookEndpoint, id), enabled=False)
     fail_waiting(world, endpoint)
     return endpoint
 
 
 def fail_waiting(world: World, endpoint: WebhookEndpoint) -> None:
-    """Fail the deliveries that wait for a retry; once the endpoint is enabled they can be replayed by hand."""
+    """Fail the deliveries that wait for a retry; replays by hand are possible after enabling."""
     for delivery in world.table(WebhookDelivery).where("webhook", endpoint.id):
         if delivery.status == "pending" and world.jobs.where("about", delivery.id):
             world.cancel_jobs(delivery)
@@ -345,8 +376,10 @@ def delete(world: World, id: str) -> None:
     world.remove(endpoint)
 
 
-def send_test(world: World, id: str, body: Mapping[str, Any]) -> Generator[DeliverWebhook, HttpResult, WebhookDelivery]:
-    """POST /webhooks/{id}/test/: an event for this endpoint only; responds after the attempt (B-85)."""
+def send_test(
+    world: World, id: str, body: Mapping[str, Any]
+) -> Generator[DeliverWebhook, HttpResult, WebhookDelivery]:
+    """POST /webhooks/{id}/test/: an event for this endpoint; responds after the attempt (B-85)."""
     endpoint = _require_enabled(world, id)
     event = world.record_event(body["event"], _test_data(world, endpoint, body["event"]))
     delivery = _create(world, endpoint, event)
@@ -355,7 +388,7 @@ def send_test(world: World, id: str, body: Mapping[str, Any]) -> Generator[Deliv
 
 
 def _test_data(world: World, endpoint: WebhookEndpoint, type: str) -> EventData:
-    """Return the data of a test event: the example in the OpenAPI document, or the endpoint if its type has no example."""
+    """Return a test event's data: the document's example, or the endpoint if it has none."""
     example = world.reference_data.samples.get(type)
     if example is None:
         return EventData(to_wire(endpoint))
@@ -368,7 +401,10 @@ def _require_enabled(world: World, id: str) -> WebhookEndpoint:
     endpoint = get_or_404(world, WebhookEndpoint, id)
     if not endpoint.enabled:  # a disabled endpoint receives no deliveries (Delivery rule 5)
         raise ApiError(
-            "INVALID_STATUS_TRANSITION", object="webhook endpoint", status="disabled", trigger="be sent anything"
+            "INVALID_STATUS_TRANSITION",
+            object="webhook endpoint",
+            status="disabled",
+            trigger="be sent anything",
         )
     return endpoint
 
@@ -378,13 +414,17 @@ def index(world: World, id: str, query: Query) -> Selection[WebhookDelivery]:
     return select(world.table(WebhookDelivery), {**query, "webhook": id})
 
 
-def retry(world: World, id: str, did: str) -> Generator[DeliverWebhook, HttpResult, WebhookDelivery]:
+def retry(
+    world: World, id: str, did: str
+) -> Generator[DeliverWebhook, HttpResult, WebhookDelivery]:
     """POST /webhooks/{id}/deliveries/{did}/retry/: attempts a failed delivery once more."""
     endpoint = _require_enabled(world, id)
     delivery = get_or_404(world, WebhookDelivery, did)
     if delivery.webhook != endpoint.id:
         raise ApiError("NOT_FOUND")
-    delivery = STATE_MACHINE.transition(world, delivery, "retry", next_attempt_at=world.now, by_hand=True)
+    delivery = STATE_MACHINE.transition(
+        world, delivery, "retry", next_attempt_at=world.now, by_hand=True
+    )
     yield _deliver(delivery)
     return get_or_404(world, WebhookDelivery, did)
 

@@ -1,4 +1,4 @@
-"""A webhook endpoint: a merchant's URL to which events are sent in signed requests, unless the egress policy forbids it.
+"""A webhook endpoint: a merchant's URL for signed events, as far as the egress policy allows.
 
 The policy names hosts and addresses that are never called, such as metadata services of clouds.
 """
@@ -32,7 +32,9 @@ from emulator.resources.app.settings import settings
 # -- egress policy
 
 
-FORBIDDEN_HOSTS = frozenset(["metadata.google.internal", "metadata.goog", "instance-data.ec2.internal"])
+FORBIDDEN_HOSTS = frozenset(
+    ["metadata.google.internal", "metadata.goog", "instance-data.ec2.internal"]
+)
 """Host names under which clouds give a machine its own credentials."""
 
 FORBIDDEN = tuple(
@@ -51,7 +53,7 @@ FORBIDDEN = tuple(
 
 LOCAL_NAT64 = ip_network("64:ff9b:1::/48")
 LAST_32_BITS = (*map(ip_network, ("::/96", "::ffff:0:0:0/96", "64:ff9b::/96")), LOCAL_NAT64)
-"""IPv6 addresses that end in an IPv4 address: compatible and translated ones, and those of NAT64."""
+"""IPv6 addresses that end in an IPv4 address: compatible, translated and NAT64 addresses."""
 
 
 def forbidden(host: str) -> bool:
@@ -63,11 +65,15 @@ def forbidden(host: str) -> bool:
 
 def loopback(host: str) -> bool:
     address = clients.address(host.partition("%")[0])
-    return host == "localhost" or host.endswith(".localhost") if address is None else address.is_loopback
+    return (
+        host == "localhost" or host.endswith(".localhost")
+        if address is None
+        else address.is_loopback
+    )
 
 
 def _embedded(address: IPv4Address | IPv6Address) -> Iterator[IPv4Address]:
-    """Yield the IPv4 addresses to which a network may translate, or tunnel, what is sent to an IPv6 address."""
+    """Yield IPv4 addresses to which a network may translate or tunnel an IPv6 address."""
     if isinstance(address, IPv4Address):
         return
     number = int(address)
@@ -139,7 +145,9 @@ def create(world: World, body: Body) -> Generator[PingEndpoint, HttpResult, dict
         world,
         WebhookEndpoint,
         body,
-        id=world.new_id(WebhookEndpoint),  # before the secret, which is drawn from the same sequence
+        id=world.new_id(
+            WebhookEndpoint
+        ),  # before the secret, which is drawn from the same sequence
         retry_policy=RetryPolicy(**body["retry_policy"]),
         secret=world.secret("whsec"),
     )
@@ -148,7 +156,9 @@ def create(world: World, body: Body) -> Generator[PingEndpoint, HttpResult, dict
 
 
 @with_rules
-def update(world: World, id: str, body: Body) -> Generator[PingEndpoint, HttpResult, WebhookEndpoint]:
+def update(
+    world: World, id: str, body: Body
+) -> Generator[PingEndpoint, HttpResult, WebhookEndpoint]:
     """PATCH /webhooks/{id}/: a new URL must answer a ping with 2xx first (B-82)."""
     found = Violations(body)
     _check(found, world, body)
@@ -170,7 +180,9 @@ def _changes(endpoint: WebhookEndpoint, body: Mapping[str, Any]) -> dict[str, An
     if "events" in body:
         changes["events"] = tuple(body["events"])
     if "retry_policy" in body:
-        changes["retry_policy"] = msgspec.structs.replace(endpoint.retry_policy, **body["retry_policy"])
+        changes["retry_policy"] = msgspec.structs.replace(
+            endpoint.retry_policy, **body["retry_policy"]
+        )
     if "metadata" in body:
         changes["metadata"] = merge_metadata(endpoint.metadata, body["metadata"])
     return changes
@@ -178,7 +190,9 @@ def _changes(endpoint: WebhookEndpoint, body: Mapping[str, Any]) -> dict[str, An
 
 def changed(world: World, endpoint: WebhookEndpoint, **changes: Any) -> WebhookEndpoint:
     """Replace fields of the endpoint; if no value differs, ``updated_at`` stays as it is (B-21)."""
-    return endpoint if endpoint.replace(**changes) == endpoint else world.replace(endpoint, **changes)
+    return (
+        endpoint if endpoint.replace(**changes) == endpoint else world.replace(endpoint, **changes)
+    )
 
 
 def enable(world: World, id: str) -> WebhookEndpoint:
@@ -187,8 +201,10 @@ def enable(world: World, id: str) -> WebhookEndpoint:
 
 
 def roll_secret(world: World, id: str) -> dict[str, Any]:
-    """POST /webhooks/{id}/roll-secret/: the new secret signs everything from now on, retries included."""
-    return with_secret(world.replace(get_or_404(world, WebhookEndpoint, id), secret=world.secret("whsec")))
+    """POST /webhooks/{id}/roll-secret/: the new secret signs everything, retries too."""
+    return with_secret(
+        world.replace(get_or_404(world, WebhookEndpoint, id), secret=world.secret("whsec"))
+    )
 
 
 def with_secret(endpoint: WebhookEndpoint) -> dict[str, Any]:
@@ -196,28 +212,40 @@ def with_secret(endpoint: WebhookEndpoint) -> dict[str, Any]:
 
 
 def permitted_url(world: World, url: str) -> str:
-    """Return a URL that may be called: https, or http if the setting ``webhook_http`` allows it; else 422 (B-82)."""
+    """Return an https URL, or http if ``webhook_http`` allows it; else raise 422 (B-82)."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     http_allowed = settings(world).webhook_http
     if "@" in parts.netloc:
-        raise invalid_field("url", "must have no user name or password in it; they would show up in logs")
+        raise invalid_field(
+            "url", "must have no user name or password in it; they would show up in logs"
+        )
     if forbidden(host):
-        raise invalid_field("url", "is a link-local or cloud metadata address, which is never called")
-    if parts.scheme == "https" or http_allowed == "any" or (http_allowed == "loopback" and loopback(host)):
+        raise invalid_field(
+            "url", "is a link-local or cloud metadata address, which is never called"
+        )
+    if (
+        parts.scheme == "https"
+        or http_allowed == "any"
+        or (http_allowed == "loopback" and loopback(host))
+    ):
         return url
     if http_allowed == "loopback":
         raise invalid_field("url", "must be an https:// URL; http:// is for loopback hosts only")
     raise invalid_field("url", "must be an https:// URL")
 
 
-def ping_result(world: World, endpoint: WebhookEndpoint) -> Generator[PingEndpoint, HttpResult, None]:
-    """Ping the endpoint; 422 ``WEBHOOK_ENDPOINT_UNREACHABLE`` unless it answers with 2xx within 10 s (B-82)."""
+def ping_result(
+    world: World, endpoint: WebhookEndpoint
+) -> Generator[PingEndpoint, HttpResult, None]:
+    """Ping the endpoint; 422 ``WEBHOOK_ENDPOINT_UNREACHABLE`` unless 2xx within 10 s (B-82)."""
     event = world.event("webhook.ping", EventData(to_wire(endpoint)))
     answer = yield PingEndpoint(endpoint=endpoint, event=event.id, body=encode(event))
     if not answer.ok:
         errors = {"url": [f"the ping was not answered with a 2xx: {answer.reason}"]}
-        raise ApiError("WEBHOOK_ENDPOINT_UNREACHABLE", param="url", errors=errors, reason=answer.reason)
+        raise ApiError(
+            "WEBHOOK_ENDPOINT_UNREACHABLE", param="url", errors=errors, reason=answer.reason
+        )
 
 
 OPERATIONS = {

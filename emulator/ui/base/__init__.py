@@ -1,1 +1,1 @@
-"""The base of every HTML page: templates, security headers, the reader's language and posted forms."""
+"""The base of every HTML page: templates, security headers, the language and posted forms."""

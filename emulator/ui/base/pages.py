@@ -1,4 +1,4 @@
-"""The base of every HTML page: templates, security headers, the reader's language, posted forms, an application."""
+"""The base of HTML pages: templates, security headers, language, posted forms, an application."""
 
 from __future__ import annotations
 
@@ -40,15 +40,19 @@ class BrowserRequest:
 
     @cached_property
     def language(self) -> Language:
-        """The language of ``?lang=``, else the one chosen before, else the best of ``Accept-Language``."""
+        """The language of ``?lang=``, else the earlier choice, else ``Accept-Language``'s best."""
         asked = self.query.get("lang") or self.http.cookies.get(LANGUAGE_COOKIE)
         return preferred(asked, self.http.headers.get("accept-language"))
 
 
-def remember_language(response: Response, code: str | None, path: str, seconds: int | None = None) -> None:
-    """Have the browser send this language with later requests below a path; one that is not offered is ignored."""
+def remember_language(
+    response: Response, code: str | None, path: str, seconds: int | None = None
+) -> None:
+    """Have the browser send this language with requests below a path; ignore one not offered."""
     if code in catalogs.languages():
-        response.set_cookie(LANGUAGE_COOKIE, code, seconds, path=path, httponly=True, samesite="strict")
+        response.set_cookie(
+            LANGUAGE_COOKIE, code, seconds, path=path, httponly=True, samesite="strict"
+        )
 
 
 def url(path: str, query: Mapping[str, object]) -> str:
@@ -65,14 +69,14 @@ class BodyTooLong(ValueError):
 
 
 async def body(request: Request, limit: int) -> bytes:
-    """Return the posted bytes. Raises :class:`BodyTooLong` beyond the limit, after which nothing more is read."""
+    """Return the posted bytes. Raises :class:`BodyTooLong` beyond the limit and reads no more."""
     if (raw := await whole_body(request.receive, limit)) is None:
         raise BodyTooLong
     return raw
 
 
 def fields(raw: bytes, limit: int) -> dict[str, str]:
-    """Return the fields, empty ones included. Raises ``ValueError`` for what is not UTF-8 and beyond the limit of fields."""
+    """Return the fields, empty ones too. Raises ``ValueError``: no UTF-8, or too many fields."""
     return dict(parse_qsl(raw.decode(), keep_blank_values=True, max_num_fields=limit))
 
 
@@ -80,9 +84,14 @@ def fields(raw: bytes, limit: int) -> dict[str, str]:
 
 
 def content_security_policy(*, form_action: str = "'self'", **sources: str) -> str:
-    """Return a ``Content-Security-Policy`` that allows nothing but the named sources: ``img_src="'self' data:"``, …"""
-    allowed = "; ".join(f"{directive.replace('_', '-')} {source}" for directive, source in sources.items())
-    return f"default-src 'none'; {allowed}; base-uri 'none'; form-action {form_action}; frame-ancestors 'none'"
+    """Return a ``Content-Security-Policy`` of the named sources alone: ``img_src="data:"``."""
+    allowed = "; ".join(
+        f"{directive.replace('_', '-')} {source}" for directive, source in sources.items()
+    )
+    return (
+        f"default-src 'none'; {allowed}; base-uri 'none'; form-action {form_action};"
+        " frame-ancestors 'none'"
+    )
 
 
 def hash_of(text: str) -> str:
@@ -103,7 +112,8 @@ def private_headers(policy: str) -> dict[str, str]:
     """Return the headers of a page that depends on who reads it, and that has forms."""
     return {
         "Content-Security-Policy": policy,
-        # With "no-referrer" browsers post forms with "Origin: null", which does not say which site sent them.
+        # With "no-referrer" browsers post forms with "Origin: null", which does not say which site
+        # sent them.
         "Referrer-Policy": "same-origin",
         "Cache-Control": "no-store",
         "Vary": "Accept, Accept-Language, Cookie",
@@ -114,7 +124,7 @@ def private_headers(policy: str) -> dict[str, str]:
 
 
 def isolated(name: str) -> str:
-    """Return a name of which no part reorders the others where one is written from right to left."""
+    """Return a name whose parts do not reorder the others where one runs right to left."""
     if all(unicodedata.bidirectional(letter) not in ("R", "AL") for letter in name):
         return name
     from markupsafe import Markup  # on first use, as the templates
@@ -124,7 +134,7 @@ def isolated(name: str) -> str:
 
 @cache
 def environment(package: str, static: str | None = None) -> Environment:
-    """Return the templates of a package and of this one; every value is escaped, and an undefined one is an error.
+    """Return a package's and this one's templates; values are escaped, undefined ones are errors.
 
     ``static`` is a package whose static files stand in pages, too.
     """
@@ -160,9 +170,12 @@ def in_language(language: Language) -> dict[str, Any]:
 ErrorPage = Callable[[Request, Exception], Awaitable[Response]]
 
 
-def application(routes: Sequence[BaseRoute], not_found: ErrorPage, method_not_allowed: ErrorPage) -> Starlette:
+def application(
+    routes: Sequence[BaseRoute], not_found: ErrorPage, method_not_allowed: ErrorPage
+) -> Starlette:
     """Return the application. A path with a slash too many or too few is not found either."""
-    # Any page will do for a client that went away before its form was complete; an error would be logged.
+    # Any page will do for a client that went away before its form was complete; an error would be
+    # logged.
     answers = {404: not_found, 405: method_not_allowed, ClientDisconnect: not_found}
     app = Starlette(routes=routes, exception_handlers=answers)
     app.router.redirect_slashes = False

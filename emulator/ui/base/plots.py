@@ -1,4 +1,4 @@
-"""Plots over time as inline SVG, and what is plotted of a world; ``templates/plots.html`` draws them.
+"""Plots over time as inline SVG, and a world's plotted values; ``templates/plots.html`` draws.
 
 Timelines of states and curves of money are made of what the control API answers.
 """
@@ -20,7 +20,7 @@ from emulator.presentation.languages.wording import status_name
 
 
 ROW, HEIGHT = 46, 96
-"""Pixels: the height of a row of a timeline, and of the curve of one currency. Places in time are percents of the width."""
+"""Pixels: heights of a timeline's row and a currency's curve. Times are percents of the width."""
 
 TICKS = 4
 
@@ -29,7 +29,7 @@ NARROW, DESK = 330, 900
 
 
 class Mark(NamedTuple):
-    """Something that happened at an instant; ``outcome`` is ``succeeded``, ``failed``, ``ended`` or ``announced``."""
+    """An event at an instant; ``outcome``: ``succeeded``, ``failed``, ``ended``, ``announced``."""
 
     at: datetime
     outcome: str
@@ -49,7 +49,7 @@ class Lane(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """An amount in one currency after each change, in minor units; ``start`` is what it was before the first."""
+    """A currency's amount after each change (minor units); ``start`` is that before the first."""
 
     currency: str
     points: list[tuple[datetime, int]]
@@ -69,19 +69,25 @@ class Axis(NamedTuple):
     def ticks(self, language: Language) -> Iterator[tuple[float, str]]:
         """Yield the instants to name, with their percents."""
         whole = self.ended - self.began
-        form = "d MMM y" if whole > timedelta(days=300) else "d MMM" if whole > timedelta(days=4) else "d MMM, HH:mm"
+        form = (
+            "d MMM y"
+            if whole > timedelta(days=300)
+            else "d MMM"
+            if whole > timedelta(days=4)
+            else "d MMM, HH:mm"
+        )
         for number in range(TICKS + 1 if whole else 1):
             at = self.began + whole * number / TICKS
             yield self.x(at), language.instant(at.isoformat(), form)
 
     def room(self, stretch: Stretch, name: str) -> str:
-        """Return where the name of a state fits into its stretch: ``always``, at a ``desk`` only, or ``never``."""
+        """Return where a state's name fits: ``always``, ``desk`` (there only) or ``never``."""
         share = (self.x(stretch.end) - self.x(stretch.start)) / 100
         needed = len(name) * 7 + 16
         return "always" if share * NARROW > needed else "desk" if share * DESK > needed else "never"
 
     def steps(self, curve: Curve) -> Iterator[tuple[float, float, float, float]]:
-        """Yield a curve as lines from point to point: an amount stands until the next change. Percents and pixels."""
+        """Yield a curve's lines: an amount stands until the next change. Percents and pixels."""
         low, high = bounds(curve)
 
         def y(amount: int) -> float:
@@ -107,7 +113,9 @@ def axis_of(drawn: Iterable[Lane | Curve], now: datetime) -> Axis:
         if isinstance(each, Curve):
             times += [at for at, _ in each.points]
         else:
-            times += [stretch.start for stretch in each.stretches] + [mark.at for mark in each.marks]
+            times += [stretch.start for stretch in each.stretches] + [
+                mark.at for mark in each.marks
+            ]
     return Axis(min(times), max(times))
 
 
@@ -155,7 +163,7 @@ def instant(text: str) -> datetime:
 
 
 MOST_POINTS = 400
-"""The most amounts that a curve is drawn from: of more, every second or third, the last one among them."""
+"""The most amounts of a curve; of more it has every second or third one, and the last."""
 
 SAID: Mapping[str, str] = {
     "events": N_("The last {shown} of {count} events."),
@@ -170,7 +178,7 @@ Get = Callable[..., Awaitable[Any]]
 
 
 class Newest(NamedTuple):
-    """The newest objects of a list, oldest first, of ``total``; ``said`` is the message if there are more."""
+    """The newest objects of a list, oldest first, of ``total``; ``said``: a message if cut."""
 
     rows: list[Any]
     total: int
@@ -182,7 +190,7 @@ class Newest(NamedTuple):
 
 
 class PlottedWorld(NamedTuple):
-    """One App's world up to now; ``money`` is what the merchant has received, ``lists`` what all was drawn from."""
+    """One App's world up to now; ``money``: received by the merchant; ``lists``: the sources."""
 
     app: str
     now: datetime
@@ -200,7 +208,9 @@ class PlottedWorld(NamedTuple):
 
     @property
     def owing(self) -> int:
-        return sum(each.stretches[-1].state in FAILING for each in self.subscriptions if each.stretches)
+        return sum(
+            each.stretches[-1].state in FAILING for each in self.subscriptions if each.stretches
+        )
 
     @property
     def failed_attempts(self) -> int:
@@ -208,13 +218,19 @@ class PlottedWorld(NamedTuple):
 
 
 async def collect(get: Get, language: Language, *, pages: int, lanes: int) -> PlottedWorld:
-    """Read the merchant's postings, the newest ``pages`` of events, the newest ``lanes`` subscriptions and endpoints."""
+    """Read postings, the newest ``pages`` of events, ``lanes`` subscriptions, and the endpoints."""
     now = instant((await get("clock"))["now"])
     ledger = await get("ledger", page_size=1)
-    entries, events = await newest(get, "ledger", account="merchant"), await newest(get, "events", pages)
+    entries, events = (
+        await newest(get, "ledger", account="merchant"),
+        await newest(get, "events", pages),
+    )
     subscriptions = await newest(get, "objects", 1, lanes, kind="subscription")
     endpoints = await newest(get, "objects", 1, lanes, kind="webhook_endpoint")
-    sent = [await newest(get, "objects", 1, kind="webhook_delivery", related=each["id"]) for each in endpoints.rows]
+    sent = [
+        await newest(get, "objects", 1, kind="webhook_delivery", related=each["id"])
+        for each in endpoints.rows
+    ]
     deliveries = [each for one in sent for each in one.rows]
     chains = [(await get(f"explain/{each['id']}"))["chain"] for each in subscriptions.rows]
     ids = ",".join(each["id"] for each in subscriptions.rows)
@@ -230,19 +246,24 @@ async def collect(get: Get, language: Language, *, pages: int, lanes: int) -> Pl
         ],
         events=event_lanes(events.rows),
         webhooks=[
-            endpoint_lane(each["name"] or each["url"], own.rows) for each, own in zip(endpoints.rows, sent, strict=True)
+            endpoint_lane(each["name"] or each["url"], own.rows)
+            for each, own in zip(endpoints.rows, sent, strict=True)
         ],
         lists={
             "events": events,
             "subscriptions": subscriptions,
             "endpoints": endpoints,
-            "deliveries": Newest(deliveries, sum(one.total for one in sent), SAID["webhook_delivery"]),
+            "deliveries": Newest(
+                deliveries, sum(one.total for one in sent), SAID["webhook_delivery"]
+            ),
         },
     )
 
 
-async def newest(get: Get, path: str, pages: float = inf, size: int = 100, **filters: Any) -> Newest:
-    """Return the newest objects of a list, read page by page; all of them unless ``pages`` are enough."""
+async def newest(
+    get: Get, path: str, pages: float = inf, size: int = 100, **filters: Any
+) -> Newest:
+    """Return a list's newest objects, read page by page; all unless ``pages`` are enough."""
     rows: list[Any] = []
     number: int | None = 1
     while number and number <= pages:
@@ -254,7 +275,7 @@ async def newest(get: Get, path: str, pages: float = inf, size: int = 100, **fil
 
 
 def merchant_curves(ledger: Any, entries: Iterable[Any], now: datetime) -> list[Curve]:
-    """Return the merchant's account over time, by currency: its entries lead to the totals of the ledger."""
+    """Return the merchant's account over time, by currency: entries lead to the ledger's totals."""
     curves = []
     for total in ledger["totals"]:
         if total["account"] != "merchant":
@@ -268,18 +289,26 @@ def merchant_curves(ledger: Any, entries: Iterable[Any], now: datetime) -> list[
     return curves
 
 
-def subscription_lane(name: str, subscription: Any, chain: Sequence[Any], events: Sequence[Any], now: datetime) -> Lane:
-    """Return the states of a subscription, from its explanation, and the events that concern its renewals."""
+def subscription_lane(
+    name: str, subscription: Any, chain: Sequence[Any], events: Sequence[Any], now: datetime
+) -> Lane:
+    """Return a subscription's states, from its explanation, and the events of its renewals."""
     changes = [step for step in chain if step["kind"] == "transition"]
-    moves = [(instant(step["at"]), state) for step in changes if (state := step["subject"].partition("→ ")[2])]
+    moves = [
+        (instant(step["at"]), state)
+        for step in changes
+        if (state := step["subject"].partition("→ ")[2])
+    ]
     ends = [*(at for at, _ in moves[1:]), now]
-    # Nothing is known of moves before a world was restored or imported, so there may be none to end now.
+    # Nothing is known of moves before a world was restored or imported, so there may be none to end
+    # now.
     stretches = [Stretch(at, end, state) for (at, state), end in zip(moves, ends, strict=False)]
     marks = [
         Mark(instant(event["created_at"]), RENEWALS[event["type"]], event["type"])
         for event in events
         if event["type"] in RENEWALS
-        and subscription["id"] in (event["data"]["object"]["id"], event["data"]["object"].get("subscription"))
+        and subscription["id"]
+        in (event["data"]["object"]["id"], event["data"]["object"].get("subscription"))
     ]
     return Lane(name, stretches or [Stretch(now, now, subscription["status"])], marks)
 
@@ -287,12 +316,17 @@ def subscription_lane(name: str, subscription: Any, chain: Sequence[Any], events
 FAILING = ("past_due", "unpaid")
 
 
-def attempts_lane(name: str, subscription: Any, intents: Sequence[Any], planned: Sequence[str]) -> Lane | None:
-    """Return the charges of a failing subscription since the last success (``intents``, newest first), and its retries."""
+def attempts_lane(
+    name: str, subscription: Any, intents: Sequence[Any], planned: Sequence[str]
+) -> Lane | None:
+    """Return a failing subscription's charges since its success (newest first), and its retries."""
     failed = [*takewhile(lambda intent: intent["status"] != "succeeded", intents)][::-1]
     if subscription["status"] not in FAILING or not failed:
         return None
-    marks = [Mark(instant(each["created_at"]), "failed", (each["last_error"] or {}).get("code", "")) for each in failed]
+    marks = [
+        Mark(instant(each["created_at"]), "failed", (each["last_error"] or {}).get("code", ""))
+        for each in failed
+    ]
     retries = [Mark(instant(at), "announced", "subscription.retry") for at in planned]
     return Lane(name, [], [*marks, *retries])
 
@@ -315,5 +349,7 @@ def event_lanes(events: Sequence[Any]) -> list[Lane]:
     marks: dict[str, list[Mark]] = defaultdict(list)
     for event in events:
         outcome = OUTCOMES.get(event["type"].split(".")[-1].split("_")[-1], "succeeded")
-        marks[event["type"]].append(Mark(instant(event["created_at"]), outcome, event["data"]["object"]["id"]))
+        marks[event["type"]].append(
+            Mark(instant(event["created_at"]), outcome, event["data"]["object"]["id"])
+        )
     return [Lane(type, [], own) for type, own in marks.items()]

@@ -1,1 +1,1 @@
-"""Pages for buyers and the reference: HTML from templates, without rules of the service and without external files."""
+"""Buyers' pages and the reference: HTML templates, no rules of the service, no external files."""

@@ -1,4 +1,4 @@
-"""The payment form: the fields a buyer filled in become a payment, or an error message for each wrong field.
+"""The payment form: a buyer's fields become a payment, or an error message for each wrong one.
 
 Each form of a page has a token: it pays at most once, and only for the object it was made for.
 """
@@ -27,7 +27,7 @@ _FORM = re.compile(r"[A-Za-z0-9_-]{22}\.[0-9a-f]{64}")
 
 
 class FormTokens:
-    """Makes and checks tokens: a random number with its signature for one object, by a secret of this process."""
+    """Makes and checks tokens: a random number with this process's signature for one object."""
 
     def __init__(self) -> None:
         self._secret = secrets.token_bytes(32)
@@ -76,7 +76,9 @@ def read(payable: Payable, form: Form, language: Language) -> tuple[dict[str, An
         if payment["product"] not in (choice.id for choice in payable.choices):
             _wrong("product", errors)
     if payable.asks_quantity:
-        quantity = _checked(form, "quantity", lambda text: bool(re.fullmatch("([1-9][0-9]{0,5})?", text)), errors)
+        quantity = _checked(
+            form, "quantity", lambda text: bool(re.fullmatch("([1-9][0-9]{0,5})?", text)), errors
+        )
         payment["quantity"] = 1 if "quantity" in errors else int(quantity or "1")
     if (amount := _amount(payable, form, language, errors)) is not None:
         payment["amount"] = amount
@@ -126,8 +128,12 @@ def _phone(form: Form, errors: dict[str, str]) -> str:
 def _card(form: Form, errors: dict[str, str]) -> dict[str, Any]:
     number = typed_text.number(form.get("number", ""))
     if not re.fullmatch("[0-9]{12,19}", number) or not payment_details.is_card_number(number):
-        errors["number"] = render.FIELD_ERRORS["number"] if _text(form, "number") else render.NO_CARD
-    expiry = re.fullmatch(r"(0?[1-9]|1[0-2])\s*[/.\u2010-\u2015-]?\s*(?:20)?([0-9]{2})", _text(form, "expiry"))
+        errors["number"] = (
+            render.FIELD_ERRORS["number"] if _text(form, "number") else render.NO_CARD
+        )
+    expiry = re.fullmatch(
+        r"(0?[1-9]|1[0-2])\s*[/.\u2010-\u2015-]?\s*(?:20)?([0-9]{2})", _text(form, "expiry")
+    )
     if expiry is None:
         _wrong("expiry", errors)
     month, year = (int(expiry[1]), 2000 + int(expiry[2])) if expiry else (0, 0)
@@ -147,7 +153,7 @@ def _customer(payable: Payable, form: Form, errors: dict[str, str]) -> dict[str,
 
 
 def _amount(payable: Payable, form: Form, language: Language, errors: dict[str, str]) -> int | None:
-    """Return the amount that the buyer chose (minor units); None where the amount is not theirs to choose."""
+    """Return the buyer's amount (minor units), or None if the buyer has no choice."""
     chosen = next((choice for choice in payable.choices if choice.id == form.get("product")), None)
     if not payable.asks_amount or (chosen is not None and chosen.amount is not None):
         return None
@@ -162,7 +168,7 @@ _FIELDS_OF_RULES = {"exp_month": "expiry", "exp_year": "expiry", "email": "paypa
 
 
 def field_errors(error: ApiError) -> dict[str, str]:
-    """Return the messages of an API error, by field of the page; empty where it is about no field."""
+    """Return an API error's messages by field of the page; empty if it is about no field."""
     found: dict[str, str] = {}
     for path in error.errors or {}:
         *outer, name = path.split(".")

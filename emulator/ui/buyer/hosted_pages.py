@@ -1,8 +1,8 @@
-"""The pages a buyer meets: ``/checkout/{id}``, ``/pay/{id}``, ``/invoice/{id}`` and ``/receipt/{id}`` (B-58).
+"""A buyer's pages: ``/checkout/{id}``, ``/pay/{id}``, ``/invoice/{id}``, ``/receipt/{id}`` (B-58).
 
-A request for a page has no API key: the object's id, which is too long to guess, finds its world. Everything works
-without JavaScript: forms are posted and answered with a redirect, and a page that waits refreshes itself. With
-``Accept: application/json`` the page is answered as JSON.
+A request for a page has no API key: the object's id, which is too long to guess, finds its world.
+Everything works without JavaScript: forms are posted and answered with a redirect, and a page that
+waits refreshes itself. With ``Accept: application/json`` the page is answered as JSON.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ REJECTION_CODES = {
 
 
 def pay_once(world: World, key: str, id: str, pay: Pay, payment: Mapping[str, Any]) -> str:
-    """Pay, unless the same form was sent before, and return the id of its payment; empty where nothing was charged."""
+    """Pay, unless the form was sent before; return the payment's id, empty without a charge."""
     known = lookup(world, key, id)
     if known is not None:
         return known.body.decode()
@@ -64,13 +64,16 @@ class Pages:
         self._tokens = FormTokens()
 
     def routes(self) -> list[Route]:
-        paying = [Route(f"/{kind}/{{id}}", self._page(kind, _paying), methods=["GET", "POST"]) for kind in KINDS]
+        paying = [
+            Route(f"/{kind}/{{id}}", self._page(kind, _paying), methods=["GET", "POST"])
+            for kind in KINDS
+        ]
         return [*paying, Route("/receipt/{id}", self._page("receipt", _receipt))]
 
     def _page(
         self, kind: str, answer: Callable[[PageRequest], Awaitable[Response]]
     ) -> Callable[[Request], Awaitable[Response]]:
-        """Return what answers a request for a page: the world that has the object, after the jobs that are due."""
+        """Return a page's handler: in the world of its object, after the jobs that are due."""
 
         async def show(http: Request) -> Response:
             request = PageRequest(http, kind, self._tokens)
@@ -97,7 +100,12 @@ async def _receipt(request: PageRequest) -> Response:
         return _unknown(request)
     if request.json:
         return _json(receipt.public_view(), 200)
-    return _html(request, "buyer-receipt.html", 200, **receipt_values(request.world, receipt, request.language))
+    return _html(
+        request,
+        "buyer-receipt.html",
+        200,
+        **receipt_values(request.world, receipt, request.language),
+    )
 
 
 async def _paying(request: PageRequest) -> Response:
@@ -107,17 +115,24 @@ async def _paying(request: PageRequest) -> Response:
 
 
 def _get(request: PageRequest) -> Response:
-    """Return the page as it is now. A browser whose payment has succeeded is sent on to the merchant."""
+    """Return the page as it is. Send a browser with a successful payment on to the merchant."""
     token, last = request.token()
     payable = _present(request, last)
-    if payable.state == "paid" and "payment" in request.query and not request.json and payable.success_url:
+    if (
+        payable.state == "paid"
+        and "payment" in request.query
+        and not request.json
+        and payable.success_url
+    ):
         return RedirectResponse(payable.success_url, 303, buyer_headers("", payable.origins))
     return _show(request, payable, token)
 
 
 def _present(request: PageRequest, intent: PaymentIntent | None = None) -> Payable:
     payable = request.payable(intent)
-    assert payable is not None, "the page was there when this request began, and nothing ran in between"
+    assert payable is not None, (
+        "the page was there when this request began, and nothing ran in between"
+    )
     return payable
 
 
@@ -133,17 +148,23 @@ async def _post(request: PageRequest) -> Response:
 
 
 async def _answer(request: PageRequest, form: Form) -> Response:
-    """Confirm or reject a payment, or a method being saved, that is under way; one that is over stays as it is."""
+    """Confirm or reject a payment under way, or a method's saving; one that is over stays."""
     intent = request.intent_in(form)
     saving = _present(request).saving
     type = intent.payment_method_type if intent is not None else saving and saving.type
     code = REJECTION_CODES[type or "bank_card"] if form["do"] == "refuse" else None
     answered = intent.id if intent is not None else request.id
-    _logged(request, {"answered": answered, "result": "failed" if code else "succeeded", "code": code})
+    _logged(
+        request, {"answered": answered, "result": "failed" if code else "succeeded", "code": code}
+    )
     if intent is not None:
-        await request.runtime.serve(payment_intents.answer_now, {"id": intent.id, "code": code}, request.request_id)
+        await request.runtime.serve(
+            payment_intents.answer_now, {"id": intent.id, "code": code}, request.request_id
+        )
     elif saving is not None:
-        await request.runtime.serve(hosted_payments.answer_now, {"id": request.id, "code": code}, request.request_id)
+        await request.runtime.serve(
+            hosted_payments.answer_now, {"id": request.id, "code": code}, request.request_id
+        )
     return _go_on(request, form.get("payment", ""))
 
 
@@ -176,7 +197,7 @@ async def _pay(request: PageRequest, payable: Payable, form: Form) -> Response:
 
 
 def _failed(request: PageRequest, form: Form, error: ApiError) -> Response:
-    """Return the page after an API error: its fields say what is wrong, or a sentence does; or it can no longer be paid."""
+    """Return the page after an API error, with messages by field or one sentence, or go on."""
     payable = _present(request)
     if payable.state != "payable":
         return _go_on(request, "")
@@ -187,7 +208,7 @@ def _failed(request: PageRequest, form: Form, error: ApiError) -> Response:
 
 
 def _go_on(request: PageRequest, payment: str) -> Response:
-    """Redirect after a form: to the merchant if it is paid, else to the page with the payment it made."""
+    """Redirect after a form: to the merchant if it is paid, else to the page of its payment."""
     request.query["payment"] = payment
     payable = _present(request)
     if request.json:
@@ -196,8 +217,10 @@ def _go_on(request: PageRequest, payment: str) -> Response:
     return RedirectResponse(paid or request.link(), 303, buyer_headers("", payable.origins))
 
 
-def _again(request: PageRequest, payable: Payable, status: int, form: Form, **wrong: Any) -> Response:
-    """Return the form again with what was typed and what is wrong. A token that has not paid stays valid."""
+def _again(
+    request: PageRequest, payable: Payable, status: int, form: Form, **wrong: Any
+) -> Response:
+    """Return the form again with its input and errors. A token that has not paid stays valid."""
     token = form.get("token", "")
     token = token if request.is_valid(token) else request.token()[0]
     return _show(request, payable, token, status=status, form=form, **wrong)
@@ -219,16 +242,21 @@ def _show(
         return _json(as_json(view, token), found, payable)
     values = view.values(request.query, form) | {"token": token, "action": request.link()}
     response = _html(request, view.template, found, **values)
-    response.set_cookie(COOKIE, token, path=f"/{payable.kind}/{payable.id}", httponly=True, samesite="lax")
+    response.set_cookie(
+        COOKIE, token, path=f"/{payable.kind}/{payable.id}", httponly=True, samesite="lax"
+    )
     return response
 
 
 async def _form(request: Request) -> dict[str, str]:
-    """Return the posted fields, from a form or from JSON; empty where they cannot be read or are too many."""
+    """Return the posted fields (form or JSON); empty if unreadable or too many."""
     try:
         raw = await posted.body(request, FORM.most)
         if request.headers.get("content-type", "").startswith("application/json"):
-            return {name: str(value) for name, value in msgspec.json.decode(raw, type=dict[str, str | int]).items()}
+            return {
+                name: str(value)
+                for name, value in msgspec.json.decode(raw, type=dict[str, str | int]).items()
+            }
         return posted.fields(raw, 100)
     except (ValueError, msgspec.MsgspecError):
         return {}
@@ -258,4 +286,6 @@ def _html(request: PageRequest, template: str, status: int, **values: Any) -> Re
     payable = values.get("payable")
     origins = payable.origins if payable else ()
     images = payable.image_origins if payable else ()
-    return buyer_page(template, status, request.language, origins, images, link=request.link, **values)
+    return buyer_page(
+        template, status, request.language, origins, images, link=request.link, **values
+    )

@@ -1,4 +1,4 @@
-"""What can be paid on a buyer's page, and what the page asks for: a session, a payment link or an invoice.
+"""A buyer's page: the payable session, payment link or invoice, and what the page asks for.
 
 A URL that a merchant gave may be one that no page sends its buyer to or loads images from.
 """
@@ -35,7 +35,7 @@ from emulator.web.url_formats import takes
 
 
 def origins(*urls: str | None) -> list[str]:
-    """Return the origins of those URLs that have one, without doubles; of an app's own scheme the scheme."""
+    """Return these URLs' origins, where they have one, once; of an app's own scheme the scheme."""
     found = set()
     for parts in (urlsplit(url) for url in urls if url):
         if parts.scheme not in ("http", "https"):
@@ -46,7 +46,7 @@ def origins(*urls: str | None) -> list[str]:
 
 
 def web_url(url: str | None) -> str | None:
-    """Return a merchant's URL if a browser may be sent to it: ``javascript:`` and schemes like it are left out."""
+    """Return a merchant's URL if a browser may go there: no ``javascript:`` or scheme like it."""
     return url if url and takes("app-url", url) else None
 
 
@@ -54,21 +54,27 @@ def web_url(url: str | None) -> str | None:
 
 
 def amount_and_period(world: World, session: CheckoutSession) -> dict[str, Any] | None:
-    """Return the charge of a subscription for each period (minor units, tax included), and how often it comes."""
+    """Return a subscription's charge for a period (minor units, tax included), and its interval."""
     if session.terms is None:
         return None
-    line = invoices.line(product=None, description="", quantity=1, unit_amount=session.terms["unit_amount"])
-    period = {name: session.terms[name] for name in ("interval", "interval_count", "trial_period_days")}
+    line = invoices.line(
+        product=None, description="", quantity=1, unit_amount=session.terms["unit_amount"]
+    )
+    period = {
+        name: session.terms[name] for name in ("interval", "interval_count", "trial_period_days")
+    }
     return {**period, "amount": invoices.totals(world, (line,))["total"]}
 
 
 def next_charge_at(world: World, session: CheckoutSession) -> str | None:
-    """Return when the subscription that began here charges again; before that, when it would if it began now."""
+    """Return the subscription's next charge, or, before its start, the next if it began now."""
     if session.terms is None:
         return None
     begun = world.get(Subscription, session.subscription)
     if begun is not None:
-        charges = begun.status in ("active", "trialing", "past_due") and not begun.cancel_at_period_end
+        charges = (
+            begun.status in ("active", "trialing", "past_due") and not begun.cancel_at_period_end
+        )
         return begun.current_period_end if charges else None
     if days := session.terms["trial_period_days"]:
         return calendar.plus(world.now, days=days)
@@ -78,7 +84,9 @@ def next_charge_at(world: World, session: CheckoutSession) -> str | None:
 # -- payables
 
 
-State = Literal["payable", "waiting", "step", "paid", "expired", "archived", "exhausted", "link_expired", "void"]
+State = Literal[
+    "payable", "waiting", "step", "paid", "expired", "archived", "exhausted", "link_expired", "void"
+]
 
 SUBTOTAL, DISCOUNT, TAX = N_("Subtotal"), N_("Discount"), N_("Tax")
 
@@ -88,7 +96,7 @@ UNDER_WAY = ("requires_action", "processing")
 
 @dataclass(frozen=True, kw_only=True)
 class PayableLine:
-    """One line of what is sold; amounts are minor units. ``image``: the URL of a picture of the product, if any."""
+    """A line of the sale; amounts are minor units. ``image``: a URL of the product's picture."""
 
     name: str
     quantity: int
@@ -98,12 +106,12 @@ class PayableLine:
 
 
 Asks = Literal["nothing", "optional", "email", "required"]
-"""What a page asks of a buyer: nothing, an optional name and email, an email and an optional name, or both."""
+"""A page's questions: none, optional name and email, email and optional name, or both."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """A product the buyer can choose; without an ``amount`` (minor units) the buyer decides how much to pay."""
+    """A product to choose; without an ``amount`` (minor units) the buyer decides on the price."""
 
     id: str
     name: str
@@ -113,13 +121,13 @@ class Choice:
 
 @dataclass(frozen=True, kw_only=True)
 class Payable:
-    """What can be paid. ``total`` is minor units, None where the buyer decides; ``totals`` are its parts.
+    """Something to pay. ``total``: minor units, None if the buyer decides; ``totals``: its parts.
 
-    ``image`` is the URL of a picture of the product, if a link sells just one.
-    ``next_charge_at`` is when a subscription charges next, ``tax_rate`` per cent if known.
-    ``asks`` says which of name and email have to be given. ``intent`` is the payment this page is about, if one was tried;
-    ``saving`` the method that is being saved without a payment;
-    ``available`` says whether others may still pay.
+    ``image`` is the URL of a picture of the product, if a link sells just one. ``next_charge_at``
+    is when a subscription charges next, ``tax_rate`` per cent if known. ``asks`` says which of name
+    and email have to be given. ``intent`` is the payment this page is about, if one was tried;
+    ``saving`` the method that is being saved without a payment; ``available`` says whether others
+    may still pay.
     """
 
     kind: Literal["checkout", "pay", "invoice"]
@@ -161,13 +169,17 @@ class Payable:
 
     @property
     def asks_amount(self) -> bool:
-        return self.total is None and (not self.choices or any(choice.amount is None for choice in self.choices))
+        return self.total is None and (
+            not self.choices or any(choice.amount is None for choice in self.choices)
+        )
 
     @property
     def failure(self) -> str | None:
         """Why the last payment failed: a code, or another cause."""
         failed = self.intent is not None and self.intent.last_error is not None
-        return payment_intents.why_failed(self.intent) if self.intent and failed else self.failed_with
+        return (
+            payment_intents.why_failed(self.intent) if self.intent and failed else self.failed_with
+        )
 
     @property
     def instrument(self) -> PaymentDetails | None:
@@ -184,7 +196,7 @@ class Payable:
 
 
 def with_payment(payable: Payable, world: World, intent: PaymentIntent | None) -> Payable:
-    """Return the payable for the buyer of this payment: under way, paid, or failed and still payable."""
+    """Return the payable for this payment's buyer: under way, paid, or failed and still payable."""
     if intent is None:
         return payable
     payable = replace(payable, intent=intent)
@@ -226,7 +238,9 @@ def of_session(world: World, session: CheckoutSession) -> Payable:
         customer=world.get(Customer, session.customer),
         email=session.customer_email,
         asks=_session_asks(world, session),
-        success_url=web_url((session.success_url or "").replace("{CHECKOUT_SESSION_ID}", session.id)),
+        success_url=web_url(
+            (session.success_url or "").replace("{CHECKOUT_SESSION_ID}", session.id)
+        ),
         cancel_url=web_url(session.cancel_url),
         expires_at=session.expires_at,
         failed_with=session.failure,
@@ -239,7 +253,7 @@ def of_session(world: World, session: CheckoutSession) -> Payable:
 
 
 def _session_asks(world: World, session: CheckoutSession) -> Asks:
-    """Return what the page asks of the buyer: an email where a subscription or a saved method needs a customer (B-58)."""
+    """Return the page's questions: email for a subscription's or saved method's customer (B-58)."""
     if session.customer is not None:
         return "nothing"
     anonymous = settings(world).assumptions.anonymous_customer == "made"
@@ -265,7 +279,12 @@ def of_link(world: World, link: PaymentLink, intent: PaymentIntent | None) -> Pa
     products = [product for id in link.products if (product := world.get(Product, id))]
     # By its present name, at the price it had when the link was made (B-59; Products, PATCH).
     choices = tuple(
-        Choice(id=each.id, name=each.name, description=each.description, amount=link.prices.get(each.id))
+        Choice(
+            id=each.id,
+            name=each.name,
+            description=each.description,
+            amount=link.prices.get(each.id),
+        )
         for each in products
     )
     state: State = _CLOSED_LINKS.get(payment_links.closed(world, link) or "", "payable")
@@ -297,11 +316,15 @@ def of_link(world: World, link: PaymentLink, intent: PaymentIntent | None) -> Pa
     return with_payment(payable, world, intent)
 
 
-_CLOSED_LINKS: Mapping[str, State] = {"archived": "archived", "exhausted": "exhausted", "expired": "link_expired"}
+_CLOSED_LINKS: Mapping[str, State] = {
+    "archived": "archived",
+    "exhausted": "exhausted",
+    "expired": "link_expired",
+}
 
 
 def of_invoice(world: World, invoice: Invoice, intent: PaymentIntent | None) -> Payable:
-    """Return an invoice's page. It shows the current payment, made in this browser or not (B-62)."""
+    """Return an invoice's page. It shows the current payment, of this browser or not (B-62)."""
     changes = ((DISCOUNT, -invoice.discount_amount), (TAX, invoice.tax_amount))
     sums = tuple((name, amount) for name, amount in changes if amount)
     closed: dict[str, State] = {"paid": "paid", "void": "void"}
@@ -316,7 +339,9 @@ def of_invoice(world: World, invoice: Invoice, intent: PaymentIntent | None) -> 
         currency=invoice.currency,
         total=invoice.total,
         totals=((SUBTOTAL, invoice.subtotal), *sums) if sums else (),
-        tax_rate=amounts.rate_of(invoice.tax_amount, invoice.subtotal - invoice.discount_amount, invoice.tax_rate),
+        tax_rate=amounts.rate_of(
+            invoice.tax_amount, invoice.subtotal - invoice.discount_amount, invoice.tax_rate
+        ),
         lines=_lines(world, invoice.line_items, "amount"),
         methods=security_profiles.permitted(world, EVERY_TYPE),
         customer=world.get(Customer, invoice.customer),

@@ -15,7 +15,12 @@ from emulator.core.records import N_
 from emulator.document.paths import fixture
 from emulator.presentation.languages.language import Language
 from emulator.presentation.languages.wording import PAYMENT_METHOD_TYPES
-from emulator.ui.base.pages import content_security_policy, environment, in_language, private_headers
+from emulator.ui.base.pages import (
+    content_security_policy,
+    environment,
+    in_language,
+    private_headers,
+)
 
 # -- messages
 
@@ -52,8 +57,8 @@ def buyer_page(
 ) -> Response:
     """Return a page for a buyer: it runs only its own style and script, which carry a nonce.
 
-    Its forms lead to the page itself and on to the merchant's ``origins``: a browser counts the redirect after a form.
-    ``images`` are the origins that pictures of products come from.
+    Its forms lead to the page itself and on to the merchant's ``origins``: a browser counts the
+    redirect after a form. ``images`` are the origins that pictures of products come from.
     """
     nonce = secrets.token_urlsafe(16)
     shared = {**in_language(language), "method_names": PAYMENT_METHOD_TYPES, "nonce": nonce}
@@ -62,7 +67,7 @@ def buyer_page(
 
 
 def buyer_headers(nonce: str, origins: Iterable[str], images: Iterable[str] = ()) -> dict[str, str]:
-    """Return the headers of a buyer's page, which posts forms to ``origins`` and loads pictures from ``images``."""
+    """Return a buyer's page's headers: it posts to ``origins``, loads pictures from ``images``."""
     policy = content_security_policy(
         style_src=f"'nonce-{nonce}'",
         script_src=f"'nonce-{nonce}'",

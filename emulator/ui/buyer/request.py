@@ -1,4 +1,4 @@
-"""A request for one of the buyer's pages: the object it is about, the payments it may see, and its form token."""
+"""A request for a buyer's page: its object, the payments it may see, and its form token."""
 
 from __future__ import annotations
 
@@ -32,18 +32,19 @@ KINDS: Mapping[str, tuple[type[Record], Pay]] = {
 """By the first segment of the path: what is paid there, and the command that pays it."""
 
 COOKIE = "attempt"
-"""The cookie with the token of a browser's form. Its path is that of the page, so each page has its own."""
+"""The cookie with a browser's form token. Its path is the page's: pages have their own cookies."""
 
 
 class PageRequest(BrowserRequest):
-    """One request for one page. ``json`` says whether a program asks, which gets the page as JSON."""
+    """One request for one page. ``json``: a program asks and gets the page as JSON."""
 
     runtime: Runtime
     """The world that has the object of the page, once it is found."""
 
     def __init__(self, http: Request, kind: str, tokens: FormTokens) -> None:
         super().__init__(http)
-        # Read here, before a world is known: otherwise the id would come from the world's own sequence of request ids.
+        # Read here, before a world is known: otherwise the id would come from the world's own
+        # sequence of request ids.
         self.request_id: str = context_of(http.scope).request_id
         self.kind = kind
         self.id: str = http.path_params["id"]
@@ -55,7 +56,7 @@ class PageRequest(BrowserRequest):
         return self.runtime.world
 
     def payable(self, intent: PaymentIntent | None = None) -> Payable | None:
-        """Return the object that can be paid on this page now; None if it is nothing for a buyer."""
+        """Return the object that can be paid here now; None if it is nothing for a buyer."""
         named = self._own(self.query.get("payment")) or intent
         world, record = self.world, self.world.get(KINDS[self.kind][0], self.id)
         if isinstance(record, CheckoutSession):
@@ -67,9 +68,13 @@ class PageRequest(BrowserRequest):
         return None
 
     def _own(self, id: str | None) -> PaymentIntent | None:
-        """Return an intent, if it pays what this page is about: a page never shows other payments."""
+        """Return an intent if it pays this page's object: a page never shows other payments."""
         intent = self.world.get(PaymentIntent, id)
-        return intent if intent is not None and getattr(intent, KINDS[self.kind][0].kind) == self.id else None
+        return (
+            intent
+            if intent is not None and getattr(intent, KINDS[self.kind][0].kind) == self.id
+            else None
+        )
 
     def intent_in(self, form: Form) -> PaymentIntent | None:
         intent = self._own(form.get("payment"))
@@ -78,7 +83,8 @@ class PageRequest(BrowserRequest):
     def token(self) -> tuple[str, PaymentIntent | None]:
         """Return the token of this browser's next form here, and the payment its last one made.
 
-        All tabs of a browser get the same token until it has paid or failed, so that they pay once together.
+        All tabs of a browser get the same token until it has paid or failed, so that they pay once
+        together.
         """
         cookie = self.http.cookies.get(COOKIE, "")
         if "new" in self.query or not self._tokens.valid(self.id, cookie):
@@ -90,7 +96,7 @@ class PageRequest(BrowserRequest):
 
     @property
     def foreign(self) -> bool:
-        """Whether a browser says that a page of another site sent this. Programs send no such headers."""
+        """Whether a browser says that another site's page sent this; programs say nothing."""
         return is_cross_origin(context_of(self.http.scope))
 
     def is_valid(self, token: str) -> bool:
@@ -98,7 +104,9 @@ class PageRequest(BrowserRequest):
 
     def link(self, **changes: object) -> str:
         """Return the URL of this page with other parameters; empty ones are left out."""
-        current = {name: value for name, value in self.query.items() if name in ("app", "lang", "payment")}
+        current = {
+            name: value for name, value in self.query.items() if name in ("app", "lang", "payment")
+        }
         return url(f"/{self.kind}/{self.id}", {**current, **changes})
 
 

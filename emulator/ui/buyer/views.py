@@ -1,4 +1,4 @@
-"""Views: what a payable shows in one language, as values for the templates and as JSON for programs."""
+"""Views: a payable in one language, as values for the templates and as JSON for programs."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ def confirmation(payable: Payable, language: Language) -> dict[str, Any]:
         "text": text,
         "next_charge": _next_charge(payable, language),
         "payable_again": payable.kind == "pay" and payable.available,
-        "receipt_link": receipt and url(receipt.path, dict(parse_qsl(receipt.query)) | {"lang": language.code}),
+        "receipt_link": receipt
+        and url(receipt.path, dict(parse_qsl(receipt.query)) | {"lang": language.code}),
     }
 
 
@@ -62,7 +63,10 @@ def receipt_values(world: World, receipt: Receipt, language: Language) -> dict[s
     intent = world.get(PaymentIntent, transaction.payment_intent) if transaction else None
     invoice = world.get(Invoice, intent.invoice) if intent else None
     _, seller = language.gettext, settings(world).merchant
-    rows = [(_("Date"), language.instant(receipt.created_at)), (_("Transaction"), receipt.transaction)]
+    rows = [
+        (_("Date"), language.instant(receipt.created_at)),
+        (_("Transaction"), receipt.transaction),
+    ]
     if invoice is not None:
         rows.insert(1, (_("Invoice"), invoice.invoice_number))
     if receipt.customer_email:
@@ -72,14 +76,24 @@ def receipt_values(world: World, receipt: Receipt, language: Language) -> dict[s
         operator = BRAND_NAMES.get(transaction.operator or "", transaction.operator)
         rows.append((_("Paid with"), f"{type} · {operator}" if operator else type))
         if transaction.amount_refunded:
-            rows.append((_("Refunded"), language.money_with_symbol(transaction.amount_refunded, receipt.currency)))
+            rows.append(
+                (
+                    _("Refunded"),
+                    language.money_with_symbol(transaction.amount_refunded, receipt.currency),
+                )
+            )
     lines, changes = list(intent.sold if intent else ()), []
     if invoice is not None:
         lines = [(line.quantity, line.description, line.amount) for line in invoice.line_items]
         changes = adjustments(invoice, language)
     elif lines and (tax := receipt.amount - sum(amount for _, _, amount in lines)) > 0:
         # What was paid beyond the lines of a session or a link is tax.
-        changes = [(language.tax(amounts.rate_of(tax, receipt.amount - tax, settings(world).tax_rate)), tax)]
+        changes = [
+            (
+                language.tax(amounts.rate_of(tax, receipt.amount - tax, settings(world).tax_rate)),
+                tax,
+            )
+        ]
     return {
         "receipt": receipt,
         "rows": rows,
@@ -117,7 +131,7 @@ CARD_BRANDS = [(start, name) for start, _, name in BRANDS]
 
 
 class MagicExample(msgspec.Struct, frozen=True):
-    """A magic value as the sandbox panel shows it; ``fields`` are the form's fields that it fills in."""
+    """A magic value in the sandbox panel; ``fields`` are the form's fields that it fills in."""
 
     name: str
     shown: str
@@ -126,10 +140,15 @@ class MagicExample(msgspec.Struct, frozen=True):
 
 
 class View:
-    """A payable in a language, with what is wrong with the form that was sent: by field, or as a whole."""
+    """A payable in a language, with the sent form's errors: by field, or as a whole."""
 
     def __init__(
-        self, payable: Payable, world: World, language: Language, errors: Mapping[str, str], problem: str | None
+        self,
+        payable: Payable,
+        world: World,
+        language: Language,
+        errors: Mapping[str, str],
+        problem: str | None,
     ) -> None:
         self.payable = payable
         self._world = world
@@ -163,9 +182,14 @@ class View:
                 return common | confirmation(payable, self.language)
             case "waiting" | "step":
                 return common
-        heading, text = render.CLOSED["used_up_by_failure" if payable.used_up_by_failure else payable.state]
+        heading, text = render.CLOSED[
+            "used_up_by_failure" if payable.used_up_by_failure else payable.state
+        ]
         translate = self.language.gettext
-        return common | {"heading": translate(heading), "text": translate(text, merchant=payable.merchant)}
+        return common | {
+            "heading": translate(heading),
+            "text": translate(text, merchant=payable.merchant),
+        }
 
     @property
     def refresh(self) -> int | None:
@@ -187,18 +211,26 @@ class View:
             reason = render.ERRORS.get(payable.failure, render.OTHER_FAILURE)
             sentences = [_("The payment did not go through"), _(reason, merchant=payable.merchant)]
             if payable.state == "payable":
-                sentences.append(_("Nothing was charged. You can try again or choose another method."))
+                sentences.append(
+                    _("Nothing was charged. You can try again or choose another method.")
+                )
             return sentences
         return []
 
     def _payable(self, query: Mapping[str, str], form: Form) -> dict[str, Any]:
         magic = {type: self._magic(type) for type in self.payable.methods}
-        wanted = (value for value in magic.get(query.get("method", ""), ()) if value.name == query.get("fill"))
+        wanted = (
+            value
+            for value in magic.get(query.get("method", ""), ())
+            if value.name == query.get("fill")
+        )
         fill = None if form else next(wanted, None)
         # What was sent is shown again, except the card's; else what is known, or a magic value.
         typed = {name: text for name, text in form.items() if name not in NEVER_SHOWN}
         return {
-            "heading": self.language.gettext(render.HEADINGS[self.payable.mode], merchant=self.payable.merchant),
+            "heading": self.language.gettext(
+                render.HEADINGS[self.payable.mode], merchant=self.payable.merchant
+            ),
             "button": self._button(),
             "terms": self._terms(),
             "trial": self._trial,
@@ -226,7 +258,12 @@ class View:
         """Return the magic values of a method, an ordinary one first (B-54)."""
         lines: tuple[MagicValue, ...] = self._world.reference_data.magic.get(type, ())
         if type in ORDINARY:
-            lines = (MagicValue(name="ordinary", value="", example=ORDINARY[type], meaning=N_("Succeeds.")), *lines)
+            lines = (
+                MagicValue(
+                    name="ordinary", value="", example=ORDINARY[type], meaning=N_("Succeeds.")
+                ),
+                *lines,
+            )
         return [self._example(type, line) for line in lines]
 
     def _example(self, type: str, line: MagicValue) -> MagicExample:
@@ -249,7 +286,7 @@ class View:
         return self.language.money_with_symbol(amount, self.payable.currency)
 
     def _each(self) -> dict[str, Any] | None:
-        """Return the prices, for the script of a page on which the buyer chooses a product or a quantity."""
+        """Return the prices, for the page's script where the buyer chooses product or quantity."""
         payable = self.payable
         if not payable.asks_quantity and not payable.choices:
             return None
@@ -280,17 +317,25 @@ class View:
                 amount=amount,
                 period=period,
             )
-        return language.gettext("{amount} {period}, until you cancel.", amount=amount, period=period)
+        return language.gettext(
+            "{amount} {period}, until you cancel.", amount=amount, period=period
+        )
 
 
 def unknown(language: Language) -> dict[str, Any]:
     heading = language.gettext("There is nothing here")
-    return _nothing(heading, language.gettext("Check the address, or ask the merchant for a new link."), "unknown")
+    return _nothing(
+        heading,
+        language.gettext("Check the address, or ask the merchant for a new link."),
+        "unknown",
+    )
 
 
 def away(language: Language) -> dict[str, Any]:
     """Return the values of the page while nothing can be read or stored."""
-    text = language.gettext("We cannot answer just now. Reload this page in a moment: nothing is charged twice.")
+    text = language.gettext(
+        "We cannot answer just now. Reload this page in a moment: nothing is charged twice."
+    )
     return _nothing(language.gettext("One moment…"), text, "away")
 
 
@@ -302,7 +347,15 @@ def _nothing(heading: str, text: str, state: str) -> dict[str, Any]:
 # -- for programs
 
 
-INTENT_FIELDS = ("id", "status", "amount", "currency", "payment_method_type", "next_action", "last_error")
+INTENT_FIELDS = (
+    "id",
+    "status",
+    "amount",
+    "currency",
+    "payment_method_type",
+    "next_action",
+    "last_error",
+)
 
 
 def as_json(view: View, token: str) -> dict[str, Any]:
@@ -312,16 +365,22 @@ def as_json(view: View, token: str) -> dict[str, Any]:
         "object": "payment_page",
         **{name: getattr(payable, name) for name in ("kind", "id", "state", "merchant")},
         "language": language.code,
-        **{name: getattr(payable, name) for name in ("livemode", "mode", "title", "image", "currency")},
+        **{
+            name: getattr(payable, name)
+            for name in ("livemode", "mode", "title", "image", "currency")
+        },
         "amount_total": payable.total,
-        "amount_shown": None if payable.total is None else language.money_with_symbol(payable.total, payable.currency),
+        "amount_shown": None
+        if payable.total is None
+        else language.money_with_symbol(payable.total, payable.currency),
         "lines": msgspec.to_builtins(payable.lines),
         "choices": msgspec.to_builtins(payable.choices),
         "payment_method_types": payable.methods,
         "fields": _fields(payable),
         "payment_intent": payable.intent and pick(payable.intent, *INTENT_FIELDS),
         "problem": view.problem or None,
-        "errors": {field: language.gettext(message) for field, message in view.errors.items()} or None,
+        "errors": {field: language.gettext(message) for field, message in view.errors.items()}
+        or None,
         "redirect_url": payable.success_url if payable.state == "paid" else None,
         "cancel_url": payable.cancel_url,
         "expires_at": payable.expires_at,

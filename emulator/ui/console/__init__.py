@@ -1,1 +1,1 @@
-"""The web console at ``/_emulator/``: shows what happens in a world, and controls it, in a browser."""
+"""The web console at ``/_emulator/``: shows and controls a world in a browser."""

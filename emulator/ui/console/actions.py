@@ -1,4 +1,4 @@
-"""Actions: what the console's forms do. Each is one request to the API, after which the browser is redirected.
+"""Actions of the console's forms: one request each to the API, then the browser is redirected.
 
 The red button starts and stops a recording; a request of the journal is sent again, changed or not.
 """
@@ -50,7 +50,7 @@ ACTIONS: Mapping[str, str] = {
     "response": "PUT /_emulator/inbox/{_id}/response",
     "clear_response": "DELETE /_emulator/inbox/{_id}/response",
 }
-"""By the last segment of the path a form is posted to: a request, whose path takes the field ``_id`` of the form.
+"""Requests by the last segment of a form's path; their path takes the form's field ``_id``.
 
 Each has a message in ``labels.DONE``.
 """
@@ -61,7 +61,7 @@ BEFORE_RESTORE = "before-restore"
 
 
 class Notice(NamedTuple):
-    """The outcome of an action, in the reader's language; of one that failed, the fields that are wrong.
+    """An action's outcome in the reader's language; for a failed one also the wrong fields.
 
     ``page`` is where the browser is sent next, if not back to where the form was.
     """
@@ -93,12 +93,15 @@ class Notices:
 
 
 async def step(request: ConsoleRequest, form: Mapping[str, str]) -> Notice:
-    """Take the step ``_name`` that leads on from the state of the object ``_id``; it may have been taken elsewhere since."""
+    """Take the step ``_name`` from the state of ``_id``; it may have been taken elsewhere since."""
     id = quote(form.get("_id", ""), safe="") or "-"
     object = await request.get(f"explain/{id}", language=request.language.code)
     taken = next((each for each in object["next_steps"] if each["name"] == form.get("_name")), None)
     if taken is None:
-        return Notice(False, request.language.gettext("This can no longer be done: the object has changed since."))
+        return Notice(
+            False,
+            request.language.gettext("This can no longer be done: the object has changed since."),
+        )
     body = taken["body"]
     if (most := taken["amount"]) and (text := typed_text.plain(form.get("amount", ""))):
         amount = request.language.parse_amount(text, most["currency"])
@@ -143,7 +146,9 @@ def _differs(language: Language, before: Any, after: Any) -> list[str]:
     """Return what is different from now on by each assumption that was changed."""
     old, new = (each["settings"]["assumptions"] for each in (before, after))
     return [
-        language.gettext(named_assumptions()[name].values[value]) for name, value in new.items() if old[name] != value
+        language.gettext(named_assumptions()[name].values[value])
+        for name, value in new.items()
+        if old[name] != value
     ]
 
 
@@ -166,7 +171,7 @@ async def replay_all(request: ConsoleRequest, form: Mapping[str, str]) -> Notice
 
 
 async def _values(request: ConsoleRequest, answer: Any) -> dict[str, Any]:
-    """Return the values for the placeholders of a notice: the answer's fields, those that need it in words."""
+    """Return a notice's values for placeholders: the response's fields, some in words."""
     fields, language = dict(answer or {}), request.language
     if isinstance(fields.get("status"), str):
         fields["status"] = status_name(language, str(fields.get("object")), fields["status"])
@@ -174,13 +179,17 @@ async def _values(request: ConsoleRequest, answer: Any) -> dict[str, Any]:
         fields["answered"] = attempts[-1]["status_code"] or attempts[-1]["error"]
     if isinstance(fields.get("events"), dict):
         fields["jobs"] = language.ngettext("{count} job done", "{count} jobs done", fields["jobs"])
-        fields["events"] = language.ngettext("{count} event", "{count} events", sum(fields["events"].values()))
+        fields["events"] = language.ngettext(
+            "{count} event", "{count} events", sum(fields["events"].values())
+        )
     if "now" in fields:
         fields["now"] = language.instant(fields["now"], "d MMM y, HH:mm")
     if fields.get("object") in ("outcome", "fault"):
         parts = labels.conditions(language, fields)
         names = await request.names([part for part in parts if "_" in part])
-        fields["sentence"] = " · ".join([labels.sentence(language, fields), *(names.get(part, part) for part in parts)])
+        fields["sentence"] = " · ".join(
+            [labels.sentence(language, fields), *(names.get(part, part) for part in parts)]
+        )
     return fields
 
 
@@ -190,7 +199,7 @@ _CONSOLE_URL = re.compile(
 
 
 def back(path: str | None) -> str:
-    """Return where a form sends the browser next, if that is a page of the console; else the overview."""
+    """Return the console's page a form sends the browser to next, or the overview."""
     return path if path and _CONSOLE_URL.fullmatch(path) and "//" not in path else HOME
 
 
@@ -209,7 +218,10 @@ async def stop(request: ConsoleRequest, form: Mapping[str, str]) -> Notice:
     """Stop the recording; the test is shown next, if something was recorded."""
     state = await request.call("POST", f"{CONTROL}/recording/stop")
     if state["until_request"] is None:
-        return Notice(False, request.language.gettext("Nothing was recorded: no request came since the start."))
+        return Notice(
+            False,
+            request.language.gettext("Nothing was recorded: no request came since the start."),
+        )
     marks = {"since": state["since_request"], "until": state["until_request"]}
     count = request.language.ngettext(
         "{count} request was recorded.", "{count} requests were recorded.", state["request_count"]
@@ -220,7 +232,12 @@ async def stop(request: ConsoleRequest, form: Mapping[str, str]) -> Notice:
 
 async def recording(request: ConsoleRequest) -> TemplateAndValues:
     code = await _test(request)
-    values = {"as_code": code.text, "form": _form(request), "files": FILES, "marks": _marks(request)}
+    values = {
+        "as_code": code.text,
+        "form": _form(request),
+        "files": FILES,
+        "marks": _marks(request),
+    }
     return "recording.html", values
 
 
@@ -240,7 +257,9 @@ async def _test(request: ConsoleRequest) -> ApiResponse:
 
 
 def _marks(request: ConsoleRequest) -> dict[str, str]:
-    return {"as": _form(request)} | {name: value for name, value in request.query.items() if name in ("since", "until")}
+    return {"as": _form(request)} | {
+        name: value for name, value in request.query.items() if name in ("since", "until")
+    }
 
 
 PAGES: Mapping[str, Reader] = {"recording": recording}
@@ -300,10 +319,17 @@ OTHERS: Mapping[str, Callable[[ConsoleRequest, Mapping[str, str]], Awaitable[Not
 
 
 async def act(request: ConsoleRequest, name: str, form: Mapping[str, str]) -> Notice:
-    """Do what a form asks for; an API error is a notice too. Raises :class:`ApiRequestError` if there is no such action."""
+    """Do a form's action; API errors become notices.
+
+    Raises :class:`ApiRequestError` if there is no such action.
+    """
     if name not in {**OTHERS, **ACTIONS}:
         raise request.not_found()
     try:
-        return await (OTHERS[name](request, form) if name in OTHERS else perform(request, name, form))
+        return await (
+            OTHERS[name](request, form) if name in OTHERS else perform(request, name, form)
+        )
     except ApiRequestError as error:
-        return Notice(False, labels.translated(request.language, error.message, error.fields), error.fields)
+        return Notice(
+            False, labels.translated(request.language, error.message, error.fields), error.fields
+        )

@@ -1,4 +1,4 @@
-"""The console's client of the control API and of the service, called within the process; forms as bodies of requests.
+"""The console's in-process client of the control API and the service; forms as request bodies.
 
 The API validates what a form was filled in with.
 """
@@ -26,9 +26,11 @@ CONTROL = "/_emulator"
 
 
 class ApiRequestError(Exception):
-    """The API answered with an error: status, message, the id of the request if it was sent, and the wrong fields."""
+    """An API error: status, message, the id of the request if it was sent, and the wrong fields."""
 
-    def __init__(self, status: int, message: str, request_id: str | None = None, fields: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, status: int, message: str, request_id: str | None = None, fields: tuple[str, ...] = ()
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.message = message
@@ -37,15 +39,22 @@ class ApiRequestError(Exception):
 
 
 class ApiClient:
-    """Calls the service and the control API as one ASGI application, behind the check of the control token."""
+    """Calls service and control API as one ASGI application, behind the control token's check."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def call(
-        self, key: str, base_url: str, method: str, path: str, *, query: Mapping[str, Any], body: Any
+        self,
+        key: str,
+        base_url: str,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, Any],
+        body: Any,
     ) -> ApiResponse:
-        """Return the response to a request with the key of a world. Raises :class:`ApiRequestError` for an error status."""
+        """Return the response with a world's key. Raises :class:`ApiRequestError` for an error."""
         given = {name: value for name, value in query.items() if value not in (None, "")}
         headers = {"user-agent": "payments-emulator-console", "authorization": f"Bearer {key}"}
         request = ApiRequest.of(method, path, query=given, json=body, headers=headers)
@@ -54,17 +63,27 @@ class ApiClient:
             raise api_error(response)
         return response
 
-    async def forward(self, key: str, path: str, scope: Scope, receive: Receive, send: Send) -> None:
-        """Have the API answer a request directly, with the key of a world: for a stream, which never ends."""
+    async def forward(
+        self, key: str, path: str, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        """Have the API respond directly, with a world's key: for a stream, which never ends."""
 
         async def send_without_id(message: Message) -> None:
             # The outer application adds the id of the request; the inner one has added its own.
             if message["type"] == "http.response.start":
-                message["headers"] = [pair for pair in message["headers"] if pair[0] != b"request-id"]
+                message["headers"] = [
+                    pair for pair in message["headers"] if pair[0] != b"request-id"
+                ]
             await send(message)
 
         headers = [(b"host", _host(scope)), (b"authorization", f"Bearer {key}".encode())]
-        inner = {**scope, "path": path, "raw_path": path.encode(), "query_string": b"", "headers": headers}
+        inner = {
+            **scope,
+            "path": path,
+            "raw_path": path.encode(),
+            "query_string": b"",
+            "headers": headers,
+        }
         await self._app(inner, receive, send_without_id)
 
 
@@ -73,20 +92,24 @@ def _host(scope: Scope) -> bytes:
 
 
 def api_error(response: ApiResponse) -> ApiRequestError:
-    """Return the error of a response: its message with those of single fields, and the fields that it names."""
+    """Return a response's error: its message with those of fields, and the fields' names."""
     error = response.error()
-    message = str(error.get("message", response.status_code)) if error else f"HTTP {response.status_code}"
+    message = (
+        str(error.get("message", response.status_code)) if error else f"HTTP {response.status_code}"
+    )
     texts = [f"{name}: {', '.join(texts)}" for name, texts in (error.get("errors") or {}).items()]
     message = " ".join([message, *(text for text in texts if text not in message)])
     fields = tuple(error.get("errors") or filter(None, [error.get("param")]))
-    return ApiRequestError(response.status_code, message, response.headers.get("request-id"), fields)
+    return ApiRequestError(
+        response.status_code, message, response.headers.get("request-id"), fields
+    )
 
 
 # -- forms
 
 
 async def read_form(request: Request) -> dict[str, str]:
-    """Return the posted fields. Raises :class:`ApiRequestError` for one that is too long or malformed."""
+    """Return posted fields. Raises :class:`ApiRequestError` if too long or malformed."""
     try:
         return posted.fields(await posted.body(request, CONSOLE_FORM.most), 200)
     except posted.BodyTooLong:
@@ -96,7 +119,7 @@ async def read_form(request: Request) -> dict[str, str]:
 
 
 def body_of(form: Mapping[str, str]) -> Any:
-    """Return the body of a request from the fields of a form. A field whose name is only a type is the whole body."""
+    """Return a form's request body. A field whose name is only a type is the whole body."""
     result: dict[str, Any] = {}
     for name, text in form.items():
         path, _, type = name.partition(":")
@@ -121,7 +144,9 @@ def _typed(name: str, type: str, text: str) -> Any:
     try:
         return TYPES[type](typed_text.plain(text) if type in NUMBERS else text)
     except (KeyError, ValueError, RecursionError):
-        raise ApiRequestError(422, f"{name or type}: {text[:60]!r} cannot be read as {type or 'text'}.") from None
+        raise ApiRequestError(
+            422, f"{name or type}: {text[:60]!r} cannot be read as {type or 'text'}."
+        ) from None
 
 
 def _number(text: str) -> int | float:
@@ -132,7 +157,7 @@ def _number(text: str) -> int | float:
 
 
 def json_value(text: str) -> Any:
-    """Return the JSON value in a text. Raises ``ValueError`` for what cannot be sent: NaN, infinity, half a character."""
+    """Return a text's JSON value. Raises ``ValueError`` for NaN, infinity, half a character."""
     value = json.loads(text)
     json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
     return value
@@ -151,7 +176,9 @@ TYPES: Mapping[str, Callable[[str], Any]] = {
     "json": json_value,
     "limit": lambda text: _number(text) if text else None,
     "text": lambda text: text or None,
-    "rate": lambda text: dict(zip(("per_second", "burst"), _list(text), strict=True)) if text else None,
+    "rate": lambda text: (
+        dict(zip(("per_second", "burst"), _list(text), strict=True)) if text else None
+    ),
     "lines": lambda text: [line.strip() for line in text.splitlines() if line.strip()],
 }
 """How the text of a field is read, by the type in its name."""

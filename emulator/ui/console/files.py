@@ -1,4 +1,4 @@
-"""Files: an email as HTML and as its raw source, its attachments, snapshots, recordings; and reports of runs, opened.
+"""Files: emails as HTML and source, attachments, snapshots, recordings, and opened run reports.
 
 Reports are those of ``test app --json`` and of ``test all --json``.
 """
@@ -55,7 +55,9 @@ async def export(request: ConsoleRequest) -> Response:
     """Return a snapshot as a file; by the link to share it, a scrubbed one."""
     name = request.id
     share = request.query.get("share") == "true"
-    answer = await request.response("GET", f"{CONTROL}/snapshots/{name}", {"share": str(share).lower()})
+    answer = await request.response(
+        "GET", f"{CONTROL}/snapshots/{name}", {"share": str(share).lower()}
+    )
     saved = {"Content-Disposition": f'attachment; filename="{name}{"-shared" * share}.json"'}
     return Response(answer.content, headers=saved, media_type="application/json")
 
@@ -74,7 +76,7 @@ HANDLERS: Mapping[str, Callable[[ConsoleRequest], Awaitable[Response]]] = {
 
 
 class OpenedFinding(msgspec.Struct):
-    """What was found: what is wrong, the details that show it, what to do, and the command that tries it again."""
+    """A finding: the problem, its details, the remedy, and the command that tries it again."""
 
     title: str
     details: list[str]

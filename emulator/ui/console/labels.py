@@ -1,4 +1,4 @@
-"""Labels: the messages that the console looks up by a name that the API or an address gives; the errors of forms.
+"""Labels: messages that the console looks up by a name from the API or an address; form errors.
 
 The API answers errors in English; the console translates those it knows.
 """
@@ -24,10 +24,14 @@ from emulator.resources.registry import REGISTRY
 _RECORDS: tuple[type[Record], ...] = (*REGISTRY.kinds, Event)
 _NAMES = {record.kind: record.names for record in _RECORDS if record.names is not None}
 
-KINDS: Mapping[str, str] = {kind: several for kind, (_, several) in _NAMES.items()} | {"email": N_("Emails")}
+KINDS: Mapping[str, str] = {kind: several for kind, (_, several) in _NAMES.items()} | {
+    "email": N_("Emails")
+}
 """The kinds of object, as headings of lists."""
 
-KIND_NAMES: Mapping[str, str] = {kind: one for kind, (one, _) in _NAMES.items()} | {"email": N_("Email")}
+KIND_NAMES: Mapping[str, str] = {kind: one for kind, (one, _) in _NAMES.items()} | {
+    "email": N_("Email")
+}
 """The same for one object."""
 
 _TABLES: Mapping[str, Any] = fixture("console")
@@ -40,7 +44,7 @@ LABELS: Mapping[str, Any] = {
     "kinds": KINDS,
     "kind_names": KIND_NAMES,
 }
-"""Every table of ``fixtures/console.yaml``, which says of each what it is for; what jobs do; and the kinds of object."""
+"""All tables of ``fixtures/console.yaml``, which explains them; jobs' effects; kinds of object."""
 
 DONE: Mapping[str, str] = LABELS["done"]
 THEMES: Mapping[str, str] = LABELS["themes"]
@@ -53,21 +57,38 @@ def sentence(language: Language, arranged: Mapping[str, Any]) -> str:
 
 
 def effect(language: Language, then: Mapping[str, Any]) -> str:
-    name, value = next((name, value) for name, value in then.items() if name not in ("executed", "body") and value)
+    name, value = next(
+        (name, value) for name, value in then.items() if name not in ("executed", "body") and value
+    )
     effects = LABELS["effects"]
     said = language.gettext(effects.get(f"{name} {value}") or effects[name], value=value)
-    return language.gettext("{effect} (after it is done)", effect=said) if then.get("executed") else said
+    return (
+        language.gettext("{effect} (after it is done)", effect=said)
+        if then.get("executed")
+        else said
+    )
 
 
 def conditions(language: Language, arranged: Mapping[str, Any]) -> list[str]:
-    """Return the scope of an arranged outcome or fault, and how often or when: ids and names of the API, and texts."""
-    found = [str(value) for name, value in arranged["match"].items() if value is not None and name != "nth"]
+    """Return an outcome's or fault's scope and frequency: the API's ids and names, and texts."""
+    found = [
+        str(value)
+        for name, value in arranged["match"].items()
+        if value is not None and name != "nth"
+    ]
     if nth := arranged["match"].get("nth"):
         found.append(language.gettext("from number {count} on", count=nth))
     times = arranged["times"]
     if times is None and arranged.get("probability") is None:
-        return [*found, f"{arranged['starts_at'] or arranged['created_at']} – {arranged['ends_at'] or '…'}"]
-    often = language.ngettext("once", "{count} times", times) if times else f"{arranged['probability']:.0%}"
+        return [
+            *found,
+            f"{arranged['starts_at'] or arranged['created_at']} – {arranged['ends_at'] or '…'}",
+        ]
+    often = (
+        language.ngettext("once", "{count} times", times)
+        if times
+        else f"{arranged['probability']:.0%}"
+    )
     return [*filter(None, [arranged.get("code")]), *found, often]
 
 
@@ -76,7 +97,7 @@ def conditions(language: Language, arranged: Mapping[str, Any]) -> list[str]:
 
 @cache
 def _patterns() -> dict[str, re.Pattern[str]]:
-    """Return the pattern of each message, those of the table of errors included; placeholders stand for what varies."""
+    """Return the messages' patterns, the errors' too; placeholders stand for varying parts."""
     table = [text for row in ERRORS.values() for text in (row.message, row.plain) if text]
     messages = (*LABELS["messages"], *table)
     return {
@@ -86,7 +107,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
 
 
 def translated(language: Language, message: str, fields: Sequence[str] = ()) -> str:
-    """Return the message of an API error, in which ``field: text`` stands for each wrong field; unknown texts stay."""
+    """Return an API error's message with ``field: text`` for wrong fields; unknown texts stay."""
     names = "|".join(map(re.escape, fields))
     parts = re.split(rf"(?:^|\s)({names}): ", message) if names else [message]
     texts = [_text(language, parts[0])] if parts[0] else []

@@ -14,7 +14,7 @@ PHONES = "/_emulator/phones/"
 
 
 def before(console: ASGIApp, control_api: ASGIApp) -> ASGIApp:
-    """Return the console for ``/_emulator/`` itself and for a browser's requests of phones, else the control API."""
+    """Return the console for ``/_emulator/`` and browsers' phone requests, else the control API."""
 
     async def choose(scope: Scope, receive: Receive, send: Send) -> None:
         for_console = is_page(scope["method"], scope["path"], context_of(scope).headers)
@@ -24,10 +24,10 @@ def before(console: ASGIApp, control_api: ASGIApp) -> ASGIApp:
 
 
 def is_page(method: str, path: str, headers: Mapping[bytes, bytes]) -> bool:
-    """Return whether a request is for a page whose path is beside, or the same as, one of the control API.
+    """Return whether a request is for a page at or beside a path of the control API.
 
-    The path of the overview belongs to that page alone. The path of a phone belongs to both: a request for the page was
-    made by its form, or accepts HTML. ``headers`` has lower-case names.
+    The path of the overview belongs to that page alone. The path of a phone belongs to both: a
+    request for the page was made by its form, or accepts HTML. ``headers`` has lower-case names.
     """
     if path == HOME and method in ("GET", "HEAD"):
         return True

@@ -1,6 +1,7 @@
-"""Pages of the console: a template and its values become a response, which loads and runs only the console's files.
+"""The console's pages: a template and values become a response that runs the console's files only.
 
-Templates have functions for instants, ids and JSON as markup, in which every id is a link, and for the columns of lists.
+Templates have functions for instants, ids and JSON as markup, in which every id is a link, and for
+the columns of lists.
 """
 
 from __future__ import annotations
@@ -21,11 +22,21 @@ from starlette.responses import HTMLResponse, Response
 from emulator.core.records import Record
 from emulator.insight.names import documented
 from emulator.presentation.languages.language import Language
-from emulator.presentation.languages.wording import MONEY_FIELDS, PAYMENT_METHOD_TYPES, status_name, transition_name
+from emulator.presentation.languages.wording import (
+    MONEY_FIELDS,
+    PAYMENT_METHOD_TYPES,
+    status_name,
+    transition_name,
+)
 from emulator.resources.ledger import ACCOUNTS, BOOKS
 from emulator.resources.registry import REGISTRY, STATE_MACHINES
 from emulator.ui.base import pages
-from emulator.ui.base.pages import content_security_policy, hash_of, private_headers, remember_language
+from emulator.ui.base.pages import (
+    content_security_policy,
+    hash_of,
+    private_headers,
+    remember_language,
+)
 from emulator.ui.console.labels import KIND_NAMES, LABELS
 from emulator.ui.console.mount import CONSOLE, HOME
 from emulator.ui.console.request import ConsoleRequest
@@ -47,7 +58,7 @@ def content(name: str) -> bytes:
 
 @cache
 def style() -> Markup:
-    """Return the style sheet, that of plots included. It stands in each page, which is so painted without another request."""
+    """Return the style sheet, plots' too. Pages contain it and need no further request to paint."""
     plots = files("emulator.ui.base").joinpath("templates", "plots.css").read_text("utf-8")
     return Markup(content("console.css").decode() + plots)  # noqa: S704  # the package's own files
 
@@ -67,13 +78,19 @@ async def static_file(request: Request) -> Response:
     name = request.path_params["name"]
     if name not in TYPES:
         return Response(status_code=404)
-    return Response(content(name), headers={"Cache-Control": "max-age=31536000, immutable"}, media_type=TYPES[name])
+    return Response(
+        content(name),
+        headers={"Cache-Control": "max-age=31536000, immutable"},
+        media_type=TYPES[name],
+    )
 
 
 # -- columns: what a list shows of each kind of object, and how single fields are shown
 
 
-_SHOWN_ANYWAY = frozenset({"id", "object", "app", "metadata", "livemode", "created_at", "updated_at"})
+_SHOWN_ANYWAY = frozenset(
+    {"id", "object", "app", "metadata", "livemode", "created_at", "updated_at"}
+)
 
 
 def _first_fields(kind: type[Record]) -> tuple[str, ...]:
@@ -103,7 +120,7 @@ PILLS = frozenset({"status", "active", "enabled"})
 
 
 def tone(status: object) -> str:
-    """Return the tone of a status (of a change the one that it leads to), of a flag or of an HTTP status."""
+    """Return the tone of a status (a change: of the new one), of a flag or of an HTTP status."""
     if isinstance(status, int) and not isinstance(status, bool):
         return "good" if status < 300 else "warn" if status < 500 else "bad"
     return str(LABELS["tones"].get(str(status).lower().rpartition("→ ")[2], "plain"))
@@ -132,10 +149,18 @@ NO_NAMES: Mapping[str, str] = {}
 
 
 def instant(at: str, seconds: bool = False, *, language: Language) -> Markup:
-    """Return a day, or an instant in UTC, with its seconds where they are not 0; its title is the form the API uses."""
+    """Return a day, or a UTC instant (seconds if not 0); its title is the form in the API."""
     is_day = "T" not in at
-    pattern = "d MMM y" if is_day else "d MMM y, HH:mm:ss" if seconds or at[17:19] != "00" else "d MMM y, HH:mm"
-    return Markup('<time datetime="{0}" title="{0}">{1}</time>').format(at, language.instant(at, pattern))
+    pattern = (
+        "d MMM y"
+        if is_day
+        else "d MMM y, HH:mm:ss"
+        if seconds or at[17:19] != "00"
+        else "d MMM y, HH:mm"
+    )
+    return Markup('<time datetime="{0}" title="{0}">{1}</time>').format(
+        at, language.instant(at, pattern)
+    )
 
 
 def figure(amount: int, currency: str, *, language: Language) -> str:
@@ -148,7 +173,7 @@ def ids_in(value: Any) -> list[str]:
 
 
 def id_link(id: str, *, page_of: UrlOf, names: Mapping[str, str] = NO_NAMES) -> Markup:
-    """Return an id as a link to its page: the name of the object, with the id as its title, or the id where it has none."""
+    """Return an id's link to its page: the name with the id as title, or the id without a name."""
     if id not in names:
         return Markup('<a class="id" href="{}">{}</a>').format(page_of(id), id)
     return Markup('<a href="{}" title="{}" dir="auto">{}</a>').format(page_of(id), id, names[id])
@@ -157,7 +182,9 @@ def id_link(id: str, *, page_of: UrlOf, names: Mapping[str, str] = NO_NAMES) -> 
 def linked(text: str, *, page_of: UrlOf, names: Mapping[str, str] = NO_NAMES) -> Markup:
     parts = ID.split(text)
     links = [id_link(id, page_of=page_of, names=names) for id in ID.findall(text)]
-    return Markup("").join(part for pair in zip_longest(map(escape, parts), links, fillvalue="") for part in pair)
+    return Markup("").join(
+        part for pair in zip_longest(map(escape, parts), links, fillvalue="") for part in pair
+    )
 
 
 def breakable(text: str) -> Markup:
@@ -166,7 +193,7 @@ def breakable(text: str) -> Markup:
 
 
 def short_instants(text: str, language: Language) -> str:
-    """Return a text of changes with days and instants as on every page, without the time of day where it is midnight."""
+    """Return a text of changes with days and instants as on every page, no time at midnight."""
 
     def short(at: re.Match[str]) -> str:
         return language.instant(at[0], "d MMM y" if at[1] in (None, "00:00") else "d MMM y, HH:mm")
@@ -180,13 +207,20 @@ def tree(value: Any, *, page_of: UrlOf, depth: int = 0) -> Markup:
     inner = partial(tree, page_of=page_of, depth=depth + 1)
     if isinstance(value, dict) and value and depth < DEEPEST:
         field = Markup('<span class="k">{}</span>: {}')
-        fields = [field.format(json.dumps(name, ensure_ascii=False), inner(item)) for name, item in value.items()]
+        fields = [
+            field.format(json.dumps(name, ensure_ascii=False), inner(item))
+            for name, item in value.items()
+        ]
         return _block("{}", fields, depth)
     if isinstance(value, list) and value and depth < DEEPEST:
         return _block("[]", [inner(item) for item in value], depth)
     text = json.dumps(value, ensure_ascii=False)
     if isinstance(value, str):
-        shown = Markup('<a href="{}">{}</a>').format(page_of(value), text) if ID.fullmatch(value) else escape(text)
+        shown = (
+            Markup('<a href="{}">{}</a>').format(page_of(value), text)
+            if ID.fullmatch(value)
+            else escape(text)
+        )
         return Markup('<span class="s">{}</span>').format(shown)
     return Markup('<span class="n">{}</span>').format(text)
 
@@ -241,7 +275,7 @@ def environment() -> Environment:
 
 
 def page(request: ConsoleRequest, template: str, status: int = 200, **values: Any) -> Response:
-    """Return a page. Every template is given the request, its language, and functions for links, instants and JSON."""
+    """Return a page. Templates get the request, its language, and functions for links and JSON."""
     url_of = partial(page_of, request)
     shared = {
         **pages.in_language(request.language),
@@ -257,12 +291,20 @@ def page(request: ConsoleRequest, template: str, status: int = 200, **values: An
         "linked": partial(linked, page_of=url_of, names=values.get("names", NO_NAMES)),
         "tree": partial(tree, page_of=url_of),
     }
-    response = HTMLResponse(environment().get_template(template).render({**shared, **values}), status, headers())
+    response = HTMLResponse(
+        environment().get_template(template).render({**shared, **values}), status, headers()
+    )
     remember_language(response, request.query.get("lang"), HOME)
     return response
 
 
-PAGES = {"req": "requests/{}", "mail": "emails/{}", "app": "settings", "flt": "failures", "outc": "failures"}
+PAGES = {
+    "req": "requests/{}",
+    "mail": "emails/{}",
+    "app": "settings",
+    "flt": "failures",
+    "outc": "failures",
+}
 """The page that shows an id, by its prefix; all others are objects."""
 
 

@@ -1,4 +1,4 @@
-"""A request of a browser to the console: its world, theme and language, and calls of the API in its name."""
+"""A browser's request to the console: its world, theme, language, and API calls in its name."""
 
 from __future__ import annotations
 
@@ -49,7 +49,9 @@ class ConsoleRequest(BrowserRequest):
         """The key of the world: ``?app=NAME``, with ``live=1`` for its live side."""
         name = self.query.get("app", DEFAULT_APP)
         if not NAME.fullmatch(name):
-            raise ApiRequestError(404, self.language.gettext("An App’s name has 1 to 64 of A-Z a-z 0-9 _ -."))
+            raise ApiRequestError(
+                404, self.language.gettext("An App’s name has 1 to 64 of A-Z a-z 0-9 _ -.")
+            )
         return Key(name, self.query.get("live") == "1")
 
     @property
@@ -68,7 +70,9 @@ class ConsoleRequest(BrowserRequest):
     def not_found(self) -> ApiRequestError:
         return ApiRequestError(404, self.language.gettext("There is no such page."))
 
-    async def call(self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None) -> Any:
+    async def call(
+        self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None
+    ) -> Any:
         """Return the JSON of the API's response. Raises :class:`ApiRequestError`."""
         answer = await self.response(method, path, query, body)
         return answer.json() if answer.content else None
@@ -76,7 +80,9 @@ class ConsoleRequest(BrowserRequest):
     async def response(
         self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None
     ) -> ApiResponse:
-        return await self._api.call(str(self.app), self.base_url, method, path, query=query or {}, body=body)
+        return await self._api.call(
+            str(self.app), self.base_url, method, path, query=query or {}, body=body
+        )
 
     async def get(self, path: str, **query: Any) -> Any:
         return await self.call("GET", f"{CONTROL}/{path}", query)
@@ -86,11 +92,11 @@ class ConsoleRequest(BrowserRequest):
         return await self.get(path, page=self.query.get("page"), page_size=SIZE, **filters)
 
     def filters(self, *names: str) -> dict[str, str | None]:
-        """Return the parameters of the query with these names, None for those that are not given."""
+        """Return the query's parameters of these names, None for missing ones."""
         return {name: self.query.get(name) or None for name in names}
 
     async def names(self, ids: list[str]) -> Any:
-        """Return the names of the objects and requests with these ids, by id; those without a name are left out."""
+        """Return objects' and requests' names by id; without those that have no name."""
         # Ids are written as they are: to quote the commas between them takes as long as the answer.
         found: dict[str, str] = {}
         for start in range(0, min(len(ids), NAMED), PART):
@@ -102,7 +108,9 @@ class ConsoleRequest(BrowserRequest):
         return url(CONSOLE + path if path else HOME, {**self.world_query, **query})
 
     def here(self, **changes: Any) -> str:
-        current = {name: value for name, value in self.query.items() if name not in ("notice", "lang")}
+        current = {
+            name: value for name, value in self.query.items() if name not in ("notice", "lang")
+        }
         path = self.http.url.path.removeprefix(CONSOLE) if self.http.url.path != HOME else ""
         return self.link(path, **{**current, **changes})
 
@@ -110,7 +118,9 @@ class ConsoleRequest(BrowserRequest):
     def world_query(self) -> dict[str, str]:
         """The parameters of a URL that name the world; the default one needs none."""
         is_default = self.app.name == DEFAULT_APP and not self.app.livemode
-        return ({} if is_default else {"app": self.app.name}) | ({"live": "1"} if self.app.livemode else {})
+        return ({} if is_default else {"app": self.app.name}) | (
+            {"live": "1"} if self.app.livemode else {}
+        )
 
 
 Reader = Callable[[ConsoleRequest], Awaitable[TemplateAndValues]]

@@ -1,7 +1,7 @@
-"""The console as an application: its pages, the actions of its forms, and the stream that updates a page.
+"""The console as an application: pages, forms' actions, and the stream that updates a page.
 
-With a control token one logs in: the token is entered once and then replaced by a cookie. The page of a phone stands at
-the path where programs read the same as JSON (B-55).
+With a control token one logs in: the token is entered once and then replaced by a cookie. The page
+of a phone stands at the path where programs read the same as JSON (B-55).
 """
 
 from __future__ import annotations
@@ -48,11 +48,12 @@ class Login:
 
     def __init__(self, token: str | None) -> None:
         self._token = None if token is None else token.encode()
-        # Cookies are shared by all ports of a host: the name keeps those of several emulators apart.
+        # Cookies are shared by all ports of a host: the name keeps those of several emulators
+        # apart.
         self._cookie_name = f"emulator_pass_{self._signed('name')[:8]}"
 
     def allows(self, request: Request) -> bool:
-        """Return whether a request has the cookie, or the header with which programs send the token to the control API."""
+        """Return whether a request has the cookie, or the programs' header with the token."""
         cookie = request.cookies.get(self._cookie_name, "")
         token = request.headers.get(TOKEN_HEADER, "").encode("latin-1")
         return self._token is None or self._is_valid(cookie) or self.accepts(token)
@@ -61,7 +62,9 @@ class Login:
         """Set the cookie, which lasts until the browser is closed, and at most :data:`LIFETIME`."""
         until = str(int(time.time()) + LIFETIME)
         value = f"{until}.{self._signed(until)}"
-        response.set_cookie(self._cookie_name, value, path="/_emulator/", httponly=True, samesite="strict")
+        response.set_cookie(
+            self._cookie_name, value, path="/_emulator/", httponly=True, samesite="strict"
+        )
 
     def accepts(self, candidate: bytes) -> bool:
         return self._token is not None and hmac.compare_digest(candidate, self._token)
@@ -80,7 +83,7 @@ class Login:
 
 
 async def answer(request: ConsoleRequest) -> Response:
-    """POST …/phones/{number}/answer: the button that was pressed. The prompt may no longer be there."""
+    """POST …/phones/{number}/answer: the pressed button. The prompt may be gone already."""
     form = await api_client.read_form(request.http)
     pressed = form.get("answer", "")
     if pressed not in ("approve", "reject", "ignore"):
@@ -94,7 +97,9 @@ async def answer(request: ConsoleRequest) -> Response:
     return RedirectResponse(_link(request, answered=pressed), 303)
 
 
-async def phone(request: ConsoleRequest, answered: str | None = None, status: int = 200) -> Response:
+async def phone(
+    request: ConsoleRequest, answered: str | None = None, status: int = 200
+) -> Response:
     """GET …/phones/{number}: the prompts that wait, and what the last answer did."""
     prompts = await request.call("GET", _path(request), {"page_size": 100})
     app = await request.get("app")
@@ -124,7 +129,9 @@ def _path(request: ConsoleRequest, below: str = "") -> str:
 
 
 def _link(request: ConsoleRequest, below: str = "", **changes: str) -> str:
-    return url(_path(request, below), {**request.world_query, "lang": request.query.get("lang"), **changes})
+    return url(
+        _path(request, below), {**request.world_query, "lang": request.query.get("lang"), **changes}
+    )
 
 
 # -- the application
@@ -137,10 +144,11 @@ YEAR = 365 * 86400
 
 
 class Console:
-    """The application of ``/_emulator/console/`` and, for browsers, of ``/_emulator/`` itself and of phones.
+    """The application of ``/_emulator/console/`` and, for browsers, ``/_emulator/`` and phones.
 
-    ``app`` is the rest of the emulator, behind the check of the control token; ``token`` is that token.
-    ``is_open`` says whether the world of a key is open. ``profile`` is that of the service that the emulator follows.
+    ``app`` is the rest of the emulator, behind the check of the control token; ``token`` is that
+    token. ``is_open`` says whether the world of a key is open. ``profile`` is that of the service
+    that the emulator follows.
     """
 
     def __init__(
@@ -161,11 +169,16 @@ class Console:
         await self._app(scope, receive, send)
 
     def _routes(self) -> list[Route]:
-        handlers: dict[str, PageHandler] = {path: partial(self._read, reader) for path, reader in PAGES.items()}
+        handlers: dict[str, PageHandler] = {
+            path: partial(self._read, reader) for path, reader in PAGES.items()
+        }
         handlers |= {**files.HANDLERS, "search": self._search}
         return [
             Route(HOME, self._logged_in(partial(self._read, views.overview))),
-            *(Route(CONSOLE + path, self._logged_in(handler)) for path, handler in handlers.items()),
+            *(
+                Route(CONSOLE + path, self._logged_in(handler))
+                for path, handler in handlers.items()
+            ),
             Route(CONSOLE + "reports", self._logged_in(self._open_report), methods=["POST"]),
             Route(CONSOLE + "do/{action}", self._logged_in(self._do), methods=["POST"]),
             Route(PHONES + "{number}", self._logged_in(phone)),
@@ -221,7 +234,9 @@ class Console:
             titles = {404: N_("Not found"), 409: N_("Not possible now")}
             title = titles.get(error.status, N_("Something went wrong"))
             values = {"title": request.language.gettext(title), "problem": problem}
-            return page(request, "problem.html", error.status, **await self._frame(request), **values)
+            return page(
+                request, "problem.html", error.status, **await self._frame(request), **values
+            )
         except ApiRequestError:  # without a world there is no header
             return page(request, "apart.html", error.status, problem=problem, wrong=False)
 
@@ -238,7 +253,9 @@ class Console:
         form = {name: typed_text.stripped(text) for name, text in fields.items()}
         notice = await actions.act(request, request.http.path_params["action"], form)
         path = actions.back(notice.page or form.get("_back"))
-        return RedirectResponse(f"{path}{'&' if urlsplit(path).query else '?'}notice={self._notices.add(notice)}", 303)
+        return RedirectResponse(
+            f"{path}{'&' if urlsplit(path).query else '?'}notice={self._notices.add(notice)}", 303
+        )
 
     async def _open_report(self, request: ConsoleRequest) -> Response:
         """POST …/reports: show the report of a run. Nothing is stored."""
@@ -247,25 +264,32 @@ class Console:
         if report is None:
             error = request.language.gettext("This is not the JSON of a report.")
         frame = await self._frame(request)
-        return page(request, "reports.html", 422 if error else 200, **frame, report=report, error=error)
+        return page(
+            request, "reports.html", 422 if error else 200, **frame, report=report, error=error
+        )
 
     async def _choose(self, http: Request) -> Response:
         """POST …/choose: another theme or language."""
         form = await api_client.read_form(http)
         response = RedirectResponse(actions.back(form.get("_back")), 303)
         if form.get("theme") in labels.THEMES:
-            response.set_cookie(THEME_COOKIE, form["theme"], YEAR, path=HOME, httponly=True, samesite="strict")
+            response.set_cookie(
+                THEME_COOKIE, form["theme"], YEAR, path=HOME, httponly=True, samesite="strict"
+            )
         remember_language(response, form.get("language"), HOME, YEAR)
         return response
 
     async def _unopened_page(self, request: ConsoleRequest) -> Response | None:
-        """Return the page for a link of another site to a world that is not open; None for any other request.
+        """Return the page for another site's link to a world that is not open; else None.
 
-        A link of another site opens no world. The person who followed it can, by the link on this page.
+        A link of another site opens no world. The person who followed it can, by the link on this
+        page.
         """
         if not is_link_from_elsewhere(context_of(request.http.scope)) or self._is_open(request.app):
             return None
-        return page(request, "unopened.html", 403, app=request.app.name, next_page=_address(request.http))
+        return page(
+            request, "unopened.html", 403, app=request.app.name, next_page=_address(request.http)
+        )
 
     # -- login
 
@@ -285,7 +309,7 @@ class Console:
 
 
 class _EventStream:
-    """GET …/stream: the control API's stream for a browser, which cannot send an API key or a token with it."""
+    """GET …/stream: the control API's stream for a browser, which can send no key or token."""
 
     def __init__(self, api: ApiClient, login: Login) -> None:
         self._api = api
@@ -298,7 +322,11 @@ class _EventStream:
         except ApiRequestError:
             key = None
         # No page links to the stream, so a link to it is on another site; it would open a world.
-        if key is None or not self._login.allows(request) or is_link_from_elsewhere(context_of(scope)):
+        if (
+            key is None
+            or not self._login.allows(request)
+            or is_link_from_elsewhere(context_of(scope))
+        ):
             await Response(status_code=403)(scope, receive, send)
             return
         await self._api.forward(key, f"{CONTROL}/stream", scope, receive, send)

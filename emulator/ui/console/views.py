@@ -36,12 +36,16 @@ from emulator.ui.console.request import FEW, SIZE, ConsoleRequest, Reader, Templ
 async def settings(request: ConsoleRequest) -> TemplateAndValues:
     properties = bundles.load("control")["components"]["schemas"]["Settings"]["properties"]
     # An assumption that is a setting as well has its one field on the page of assumptions.
-    fields = {name: field for name, field in properties.items() if name not in ("assumptions", *named_assumptions())}
+    fields = {
+        name: field
+        for name, field in properties.items()
+        if name not in ("assumptions", *named_assumptions())
+    }
     return "settings.html", {"app": await request.get("app"), "fields": fields}
 
 
 async def assumptions(request: ConsoleRequest) -> TemplateAndValues:
-    """Return the page of the switchable assumptions, as a form, and of all assumptions by number and area."""
+    """Return the page with the form of switchable assumptions, and all by number and area."""
     known = named_assumptions()
     listed = (await request.get("assumptions", page_size=len(known)))["data"]
     areas = groupby(numbered_assumptions().items(), key=lambda each: each[1].area)
@@ -52,16 +56,18 @@ async def assumptions(request: ConsoleRequest) -> TemplateAndValues:
     }
 
 
-# -- a world as a whole: over its time, its coverage, ledger and inboxes, all worlds, reports of runs
+# -- a world as a whole: its time, coverage, ledger and inboxes; all worlds; reports of runs
 
 
 PAGES_READ, LANES = 3, 12
-"""How many pages of the newest events and postings, and how many subscriptions and endpoints, are plotted."""
+"""How many pages of newest events and postings, subscriptions, and endpoints are plotted."""
 
 
 async def charts(request: ConsoleRequest) -> TemplateAndValues:
-    """Return the merchant's money, the states of subscriptions, events and deliveries, as plots over the world's time."""
-    return "charts.html", {"world": await collect(request.get, request.language, pages=PAGES_READ, lanes=LANES)}
+    """Return plots of the merchant's money, subscriptions' states, events, deliveries over time."""
+    return "charts.html", {
+        "world": await collect(request.get, request.language, pages=PAGES_READ, lanes=LANES)
+    }
 
 
 async def ledger(request: ConsoleRequest) -> TemplateAndValues:
@@ -79,19 +85,27 @@ async def ledger(request: ConsoleRequest) -> TemplateAndValues:
         "ledger": found,
         "list": found["entries"],
         "matrix": {"currencies": currencies, "rows": totals} if totals else None,
-        "groups": [_movement(request.language, [*own]) for _, own in groupby(found["entries"]["data"], key=cause)],
+        "groups": [
+            _movement(request.language, [*own])
+            for _, own in groupby(found["entries"]["data"], key=cause)
+        ],
         "filters": filters,
-        "currencies": [(each, each) for each in (await request.get("app"))["settings"]["currencies"]],
+        "currencies": [
+            (each, each) for each in (await request.get("app"))["settings"]["currencies"]
+        ],
     }
 
 
 def _movement(language: Language, entries: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return a movement as it is listed: the object that it began with, and the most that an account gained in a currency."""
+    """Return a listed movement: its first object, and an account's highest gain in a currency."""
     gained: dict[str, int] = {}
     for each in entries:
         gained[each["currency"]] = max(each["amount"], gained.get(each["currency"], 0))
     # What a customer spent is posted first, and says nothing of the payment.
-    first = next((each for each in reversed(entries) if not each["account"].startswith("spending")), entries[-1])
+    first = next(
+        (each for each in reversed(entries) if not each["account"].startswith("spending")),
+        entries[-1],
+    )
     return {
         "at": first["at"],
         "object": first["object"],
@@ -103,8 +117,14 @@ def _movement(language: Language, entries: list[dict[str, Any]]) -> dict[str, An
 
 async def inbox(request: ConsoleRequest) -> TemplateAndValues:
     every = (await request.get("inboxes", page_size=100))["data"]
-    response = next((each for each in every if each["name"] == request.id), {"status": 200, "delay_ms": 0})
-    return "inbox.html", {"name": request.id, "response": response, "list": await request.page(f"inbox/{request.id}")}
+    response = next(
+        (each for each in every if each["name"] == request.id), {"status": 200, "delay_ms": 0}
+    )
+    return "inbox.html", {
+        "name": request.id,
+        "response": response,
+        "list": await request.page(f"inbox/{request.id}"),
+    }
 
 
 # -- the journal: requests, and one with what it changed and caused
@@ -132,7 +152,9 @@ async def requests(request: ConsoleRequest) -> TemplateAndValues:
 
 async def journal_entry(request: ConsoleRequest) -> TemplateAndValues:
     path = f"{CONTROL}/requests/{request.id}"
-    parts = msgspec.json.decode((await request.response("GET", path)).content, type=dict[str, msgspec.Raw])
+    parts = msgspec.json.decode(
+        (await request.response("GET", path)).content, type=dict[str, msgspec.Raw]
+    )
     every = msgspec.json.decode(parts.pop("changes"), type=list[dict[str, msgspec.Raw]])
     entry = _decoded(parts)
     events = await asyncio.gather(*(_event(request, id) for id in entry["event_ids"][:SIZE]))
@@ -162,7 +184,9 @@ def journal_answer(language: Language, entry: Mapping[str, Any], changed: int) -
     if entry["status"] >= 400:
         body = entry["response_body"] if isinstance(entry["response_body"], dict) else {}
         error = body.get("error", body)
-        return language.gettext("Rejected with {code}: {message}", code=error.get("code"), message=error.get("message"))
+        return language.gettext(
+            "Rejected with {code}: {message}", code=error.get("code"), message=error.get("message")
+        )
     body = entry["response_body"]
     if isinstance(body, dict) and {"from", "now", "jobs"} <= body.keys():
         start, end = (language.instant(body[name], "d MMM y, HH:mm") for name in ("from", "now"))
@@ -178,7 +202,9 @@ def journal_answer(language: Language, entry: Mapping[str, Any], changed: int) -
     if not changed:
         return language.gettext("It changed nothing.")
     if not entry["event_ids"]:
-        return language.ngettext("It changed {count} object.", "It changed {count} objects.", changed)
+        return language.ngettext(
+            "It changed {count} object.", "It changed {count} objects.", changed
+        )
     return language.gettext(
         "It changed {objects} and caused {events}.",
         objects=language.ngettext("{count} object", "{count} objects", changed),
@@ -187,7 +213,7 @@ def journal_answer(language: Language, entry: Mapping[str, Any], changed: int) -
 
 
 def net_changes(changes: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return one change for each object: what all its changes amount to. Deliveries, of which there are many, come last."""
+    """Return one change for each object, the sum of its changes. The many deliveries come last."""
     found: dict[str, dict[str, Any]] = {}
     for change in changes:
         known = found.setdefault(change["id"], {**change, "fields": {}})
@@ -217,7 +243,8 @@ NAVIGATION = {"event": "events", "webhook_endpoint": "webhooks", "webhook_delive
 """The page of the menu for kinds that are not on the page of objects."""
 
 STATUSES: Mapping[str, tuple[str, ...]] = {
-    machine.kind.kind: tuple(dict.fromkeys(row.target for row in machine.rows)) for machine in STATE_MACHINES
+    machine.kind.kind: tuple(dict.fromkeys(row.target for row in machine.rows))
+    for machine in STATE_MACHINES
 }
 """The statuses that a kind of object can have, in the order of its life cycle."""
 
@@ -243,7 +270,7 @@ async def objects(request: ConsoleRequest) -> TemplateAndValues:
 
 
 async def object_page(request: ConsoleRequest) -> TemplateAndValues:
-    """Return one object with its history, its relations and the chain of causes that explains it."""
+    """Return an object with its history, its relations and the causes that explain it."""
     id = request.id
     object = await request.get(f"objects/{id}")
     kind = object["object"]
@@ -271,7 +298,9 @@ async def object_page(request: ConsoleRequest) -> TemplateAndValues:
     if kind in ("event", "webhook_endpoint"):
         values["deliveries"] = await request.page("objects", kind="webhook_delivery", related=id)
     if kind == "webhook_endpoint":
-        values["failed"] = await _count(request, "objects", kind="webhook_delivery", related=id, status="failed")
+        values["failed"] = await _count(
+            request, "objects", kind="webhook_delivery", related=id, status="failed"
+        )
     if kind == "customer" and object["email"]:
         values["emails"] = await _count(request, "emails", to=object["email"])
     if kind == "webhook_delivery":
@@ -279,10 +308,18 @@ async def object_page(request: ConsoleRequest) -> TemplateAndValues:
     return "object.html", values
 
 
-async def _attempts(request: ConsoleRequest, subscription: Any, why: Any) -> tuple[plots.Axis, plots.Lane] | None:
-    """Return the charges of a failing subscription and its planned retries, as a plot over their time."""
-    intents = await request.get("objects", kind="payment_intent", related=subscription["id"], page_size=SIZE)
-    planned = [each["body"]["to"] for each in why["next_steps"] if each["name"] in ("advance_retry", "advance_retries")]
+async def _attempts(
+    request: ConsoleRequest, subscription: Any, why: Any
+) -> tuple[plots.Axis, plots.Lane] | None:
+    """Return a failing subscription's charges and planned retries, as a plot over their time."""
+    intents = await request.get(
+        "objects", kind="payment_intent", related=subscription["id"], page_size=SIZE
+    )
+    planned = [
+        each["body"]["to"]
+        for each in why["next_steps"]
+        if each["name"] in ("advance_retry", "advance_retries")
+    ]
     lane = plots.attempts_lane(why["name"], subscription, intents["data"], planned)
     return (plots.axis_of([lane], lane.marks[-1].at), lane) if lane else None
 
@@ -298,7 +335,7 @@ SEVERITY_TONES = {"error": "bad", "warning": "warn", "info": "info"}
 
 
 async def overview(request: ConsoleRequest) -> TemplateAndValues:
-    """Show what needs attention, the clock, the next jobs, and the latest requests, events, deliveries and emails."""
+    """Show the urgent things, clock, next jobs, latest requests, events, deliveries and emails."""
     return "overview.html", {
         "attention": await _attention(request),
         "upcoming": (await request.get("schedule", grouped=True, page_size=FEW))["data"],
@@ -319,12 +356,32 @@ async def _attention(request: ConsoleRequest) -> list[tuple[str, str, int, str]]
             found.append((tone, text, count, request.link(page or path, **filters)))
 
     gettext = request.language.gettext
-    await note("bad", gettext("Unpaid subscriptions"), "objects", kind="subscription", status="unpaid")
-    await note("warn", gettext("Past due subscriptions"), "objects", kind="subscription", status="past_due")
-    await note("bad", gettext("Failed checkout payments"), "objects", kind="checkout_session", status="payment_failed")
+    await note(
+        "bad", gettext("Unpaid subscriptions"), "objects", kind="subscription", status="unpaid"
+    )
+    await note(
+        "warn", gettext("Past due subscriptions"), "objects", kind="subscription", status="past_due"
+    )
+    await note(
+        "bad",
+        gettext("Failed checkout payments"),
+        "objects",
+        kind="checkout_session",
+        status="payment_failed",
+    )
     for endpoint in (await request.get("objects", kind="webhook_endpoint", page_size=SIZE))["data"]:
-        text = gettext("Failed deliveries to {endpoint}", endpoint=endpoint["name"] or endpoint["url"])
-        await note("bad", text, "objects", "webhooks", kind="webhook_delivery", related=endpoint["id"], status="failed")
+        text = gettext(
+            "Failed deliveries to {endpoint}", endpoint=endpoint["name"] or endpoint["url"]
+        )
+        await note(
+            "bad",
+            text,
+            "objects",
+            "webhooks",
+            kind="webhook_delivery",
+            related=endpoint["id"],
+            status="failed",
+        )
     await note("info", gettext("Payment outcomes arranged"), "outcomes", "failures")
     await note("info", gettext("Faults arranged"), "faults", "failures")
     return found
@@ -350,7 +407,7 @@ MONTH = 31
 
 
 async def _month(request: ConsoleRequest, kind: str | None) -> list[tuple[str, int]]:
-    """Return the next days, each with how many jobs are due on it; as far as one page of the schedule reaches."""
+    """Return the next days with their numbers of due jobs, as far as one schedule page goes."""
     groups = await request.get("schedule", grouped=True, kind=kind, page_size=100)
     due: Counter[str] = Counter()
     for each in groups["data"]:
@@ -364,7 +421,11 @@ async def _month(request: ConsoleRequest, kind: str | None) -> list[tuple[str, i
 async def events(request: ConsoleRequest) -> TemplateAndValues:
     filters = request.filters("type", "object")
     types = [row["type"] for row in (await request.get("catalog"))["event_types"]]
-    return "events.html", {"list": await request.page("events", **filters), "filters": filters, "types": types}
+    return "events.html", {
+        "list": await request.page("events", **filters),
+        "filters": filters,
+        "types": types,
+    }
 
 
 async def webhooks(request: ConsoleRequest) -> TemplateAndValues:
@@ -377,14 +438,18 @@ async def webhooks(request: ConsoleRequest) -> TemplateAndValues:
         "list": await request.page("objects", kind="webhook_delivery", **filters),
         "filters": filters,
         "statuses": statuses_of("webhook_delivery", request.language),
-        "types": [(row["type"], row["type"]) for row in (await request.get("catalog"))["event_types"]],
+        "types": [
+            (row["type"], row["type"]) for row in (await request.get("catalog"))["event_types"]
+        ],
     }
 
 
 async def _health(request: ConsoleRequest, endpoint: str) -> dict[str, Any]:
-    """Return how many deliveries to an endpoint there are, how many of them failed, and the last ones, drawn as a strip."""
+    """Return an endpoint's counts of deliveries and failures, and its last ones as a strip."""
     last = await request.get("objects", kind="webhook_delivery", related=endpoint, page_size=50)
-    failed = await _count(request, "objects", kind="webhook_delivery", related=endpoint, status="failed")
+    failed = await _count(
+        request, "objects", kind="webhook_delivery", related=endpoint, status="failed"
+    )
     shown = [{"status": each["status"]} for each in last["data"]]
     return {"count": last["pagination"]["count"], "failed": failed, "last": shown}
 
@@ -403,13 +468,18 @@ async def failures(request: ConsoleRequest) -> TemplateAndValues:
     catalog, language = await request.get("catalog"), request.language
     kinds = [(await request.get(kind, page_size=100))["data"] for kind in ("outcomes", "faults")]
     arranged = [
-        {**each, "sentence": labels.sentence(language, each), "parts": labels.conditions(language, each)}
+        {
+            **each,
+            "sentence": labels.sentence(language, each),
+            "parts": labels.conditions(language, each),
+        }
         for each in sorted(chain(*kinds), key=lambda each: each["created_at"], reverse=True)
     ]
     about = request.query.get("about", "")
     endpoints = (await request.get("objects", kind="webhook_endpoint", page_size=100))["data"]
     effects, delivery_effects = (
-        [(json.dumps(then), labels.effect(language, then)) for then in LABELS["offered"][part]] for part in ABOUT[1:]
+        [(json.dumps(then), labels.effect(language, then)) for then in LABELS["offered"][part]]
+        for part in ABOUT[1:]
     )
     return "failures.html", {
         "about": about if about in ABOUT else ABOUT[0],
@@ -417,7 +487,9 @@ async def failures(request: ConsoleRequest) -> TemplateAndValues:
         "outcomes": [(name, language.gettext(text)) for name, text in LABELS["operations"].items()],
         "codes": [(code, code) for code in sorted(row["code"] for row in catalog["error_codes"])],
         "types": [(row["type"], row["type"]) for row in catalog["event_types"]],
-        "channels": [(name, language.gettext(PAYMENT_METHOD_TYPES[name])) for name in catalog["magic_values"]],
+        "channels": [
+            (name, language.gettext(PAYMENT_METHOD_TYPES[name])) for name in catalog["magic_values"]
+        ],
         "methods": [(method, method) for method in METHODS],
         "paths": [(path, path) for path in bundles.load("service")["paths"]],
         "operations": [(name, name) for name in sorted(bundles.operation_specs())],
@@ -429,7 +501,7 @@ async def failures(request: ConsoleRequest) -> TemplateAndValues:
 
 
 async def compare(request: ConsoleRequest) -> TemplateAndValues:
-    """Return an object side by side with another, by its id, or with itself after a change, by the number of that."""
+    """Return an object beside another (by id), or beside itself after a change (by number)."""
     object = await request.get(f"objects/{request.id}")
     changes = (await plots.newest(request.get, f"objects/{object['id']}/changes")).rows
     others = (await request.get("objects", kind=object["object"], page_size=50))["data"]
@@ -437,13 +509,21 @@ async def compare(request: ConsoleRequest) -> TemplateAndValues:
     versions = {str(number): each for number, each in enumerate(changes)}
     choices = [
         *((number, _change(request.language, each)) for number, each in reversed(versions.items())),
-        *((each["id"], names.get(each["id"], each["id"])) for each in others if each["id"] != object["id"]),
+        *(
+            (each["id"], names.get(each["id"], each["id"]))
+            for each in others
+            if each["id"] != object["id"]
+        ),
     ]
     chosen = [request.query.get("left", "0" if changes else ""), request.query.get("right", "")]
     known = {"": object} | {number: each["then"] for number, each in versions.items()}
     pair = [known.get(id) or await request.get(f"objects/{quote(id, safe='')}") for id in chosen]
     rows = [
-        {"name": name, "pair": [each.get(name) for each in pair], "differs": pair[0].get(name) != pair[1].get(name)}
+        {
+            "name": name,
+            "pair": [each.get(name) for each in pair],
+            "differs": pair[0].get(name) != pair[1].get(name),
+        }
         for name in dict.fromkeys(chain(*pair))
     ]
     titles = {"": request.language.gettext("now"), **dict(choices)}
@@ -466,11 +546,13 @@ def _change(language: Language, change: Any) -> str:
         text = ", ".join(names[:3]) + ("…" if len(names) > 3 else "")
         if status := fields.get("status"):
             text = status_name(language, kind, f"{status['before']} → {status['after']}")
-    return f"{language.instant(change['at'], 'd MMM y, HH:mm:ss')} · {text}" if change["at"] else text
+    return (
+        f"{language.instant(change['at'], 'd MMM y, HH:mm:ss')} · {text}" if change["at"] else text
+    )
 
 
 async def search(request: ConsoleRequest) -> TemplateAndValues:
-    """Show the matches of a search, the best first, and how many objects of each kind contain the text.
+    """Show a search's matches, the best first, and each kind's number of objects with the text.
 
     With ``names=1`` only the best, for the suggestions under the field.
     """
@@ -483,12 +565,14 @@ async def search(request: ConsoleRequest) -> TemplateAndValues:
     best = None
     if text:
         size, page = (BEST, 1) if suggests else (SIZE, request.query.get("page"))
-        best = await request.get("search", query=text, page=page, page_size=size, language=request.language.code)
+        best = await request.get(
+            "search", query=text, page=page, page_size=size, language=request.language.code
+        )
     return "search.html", {"text": text, "best": best, "found": found}
 
 
 def showing(name: str, path: str, **values: Any) -> Reader:
-    """Return the reader of a page that shows one answer of the control API by a name; ``{id}`` is that of the page."""
+    """Return a page's reader of one control API response by a name; ``{id}`` is the page's."""
 
     async def read(request: ConsoleRequest) -> TemplateAndValues:
         where = path.replace("{id}", request.id) if "{id}" in path else path

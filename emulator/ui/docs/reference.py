@@ -1,7 +1,8 @@
-"""One site: the pages of reference, from the tables the emulator works with; the API explorer; the first page; the guide.
+"""One site: reference pages from the emulator's tables, the API explorer, first page, guide.
 
-Errors, magic values, events, life cycles and assumptions stand here alone. The explorer is Swagger UI, from its PyPI
-package; the guide is the site that MkDocs builds from ``docs/guide``. All have the face of ``templates/face.html``.
+Errors, magic values, events, life cycles and assumptions stand here alone. The explorer is Swagger
+UI, from its PyPI package; the guide is the site that MkDocs builds from ``docs/guide``. All have
+the face of ``templates/face.html``.
 """
 
 from __future__ import annotations
@@ -16,7 +17,14 @@ from typing import Any, NamedTuple
 import msgspec
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import (
+    FileResponse,
+    HTMLResponse,
+    JSONResponse,
+    PlainTextResponse,
+    RedirectResponse,
+    Response,
+)
 from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
@@ -28,7 +36,13 @@ from emulator.document.paths import GUIDE, GUIDE_PAGES, SKILL
 from emulator.document.probes import collected
 from emulator.document.profile import Profile
 from emulator.engine.engine import Engine
-from emulator.engine.reference_data import Step, assumptions_of, error_examples, named_assumptions, numbered_assumptions
+from emulator.engine.reference_data import (
+    Step,
+    assumptions_of,
+    error_examples,
+    named_assumptions,
+    numbered_assumptions,
+)
 from emulator.resources.app.clients import DEFAULT_APP, SECRET, Key
 from emulator.resources.app.settings import Settings, settings
 from emulator.resources.registry import STATE_MACHINES
@@ -42,7 +56,7 @@ PATH = "/docs/guide"
 
 
 def policy(style_src: str = "'self'") -> str:
-    """Return the Content-Security-Policy: everything that a page needs is served here, and search runs in a worker."""
+    """Return the Content-Security-Policy: this server has all parts; search runs in a worker."""
     return content_security_policy(
         script_src="'self'",
         style_src=style_src,
@@ -74,7 +88,7 @@ def page(
     headers: Mapping[str, str] = HEADERS,
     **values: Any,
 ) -> Response:
-    """Return a page in the face of the guide, in English; without a guide there is nothing to search."""
+    """Return a page in the guide's face, in English; without a guide there is no search."""
     menu = GUIDE / "menu.json"
     has_guide = menu.is_file()
     face = {
@@ -87,7 +101,9 @@ def page(
         "wide": template == "docs-index.html",
     }
     shown = environment("emulator.ui.docs").get_template(template)
-    return HTMLResponse(shown.render(face | values, here=here, title=title, heads=heads), headers=headers)
+    return HTMLResponse(
+        shown.render(face | values, here=here, title=title, heads=heads), headers=headers
+    )
 
 
 # -- reference pages
@@ -99,7 +115,10 @@ ADVICE = {
     403: "Do not retry; check permissions, plan and security profiles.",
     404: "Do not retry; check the id or the path.",
     405: "Do not retry; use a method that the Allow header names.",
-    409: "Do not make a second one; fetch what is there, or the first answer of that idempotency key.",
+    409: (
+        "Do not make a second one; fetch what is there, or the first answer of that idempotency"
+        " key."
+    ),
     422: "Do not retry; fix the request.",
     429: "Wait the number of seconds in the Retry-After header, then retry.",
     500: "Retry with exponential backoff: 1 s, 2 s, 4 s, 8 s; at most 3 attempts.",
@@ -122,7 +141,7 @@ def groups_by(key: Callable[[Any], Any], rows: Iterable[Any]) -> list[tuple[Any,
 
 
 def assumptions_in_force(engine: Engine, query: Mapping[str, str]) -> dict[str, Any]:
-    """Return the assumptions with their values in the App of the query (``app=NAME``, ``live=1``) or the App ``demo``.
+    """Return the assumptions' values in the query's App (``app=NAME``, ``live=1``) or App ``demo``.
 
     ``app`` is its key; an App whose world is not open has the defaults, and ``app`` is None.
     """
@@ -140,12 +159,17 @@ SERVED = {
     "Assumptions": "/docs/assumptions",
 }
 
-WITHOUT_GUIDE = [{"title": "Reference", "items": [{"title": title, "url": url} for title, url in SERVED.items()]}]
+WITHOUT_GUIDE = [
+    {"title": "Reference", "items": [{"title": title, "url": url} for title, url in SERVED.items()]}
+]
 """The menu of a checkout in which the guide was not built."""
 
 
 async def _events(_: Request) -> Response:
-    lives = [Head(f"#{each.kind.kind}", each.kind.kind.replace("_", " ").capitalize()) for each in STATE_MACHINES]
+    lives = [
+        Head(f"#{each.kind.kind}", each.kind.kind.replace("_", " ").capitalize())
+        for each in STATE_MACHINES
+    ]
     heads = [Head("#events", "Events"), Head("#life-cycles", "Life cycles"), *lives]
     tables: dict[str, Any] = {"events": EVENTS, "life_cycles": STATE_MACHINES}
     return page("docs-events.html", "/docs/events", "Events and life cycles", heads, **tables)
@@ -158,15 +182,30 @@ def reference_routes(engine: Engine, profile: Profile | None) -> list[Route]:
 
     async def errors(_: Request) -> Response:
         documented = [
-            {"code": code, "row": ERRORS[code], "recipe": recipe, "lines": list(map(_line, recipe.steps))}
+            {
+                "code": code,
+                "row": ERRORS[code],
+                "recipe": recipe,
+                "lines": list(map(_line, recipe.steps)),
+            }
             for code, recipe in error_examples().items()
         ]
-        groups = groups_by(lambda each: each["row"].status, sorted(documented, key=lambda each: each["row"].status))
+        groups = groups_by(
+            lambda each: each["row"].status, sorted(documented, key=lambda each: each["row"].status)
+        )
         heads = [
             Head("#magic-values", "Magic values"),
-            *(Head(f"#status-{status}", f"{status} {HTTPStatus(status).phrase}") for status, _ in groups),
+            *(
+                Head(f"#status-{status}", f"{status} {HTTPStatus(status).phrase}")
+                for status, _ in groups
+            ),
         ]
-        tables: dict[str, Any] = {"groups": groups, "advice": ADVICE, "magic": magic, "keys": facts.magic_keys}
+        tables: dict[str, Any] = {
+            "groups": groups,
+            "advice": ADVICE,
+            "magic": magic,
+            "keys": facts.magic_keys,
+        }
         return page("docs-errors.html", "/docs/errors", "Errors and magic values", heads, **tables)
 
     async def assumptions(request: Request) -> Response:
@@ -179,8 +218,13 @@ def reference_routes(engine: Engine, profile: Profile | None) -> list[Route]:
             "changeable": sum(bool(each.settings or each.names) for each in numbered.values()),
             "named": [(number, name) for number, each in numbered.items() for name in each.names],
         }
-        heads = [Head("#in-short", "In short"), *(Head(f"#area-{at}", area) for at, (area, _) in enumerate(known, 1))]
-        values: dict[str, Any] = {"areas": known, "probes": probes, "profile": profile} | force | short
+        heads = [
+            Head("#in-short", "In short"),
+            *(Head(f"#area-{at}", area) for at, (area, _) in enumerate(known, 1)),
+        ]
+        values: dict[str, Any] = (
+            {"areas": known, "probes": probes, "profile": profile} | force | short
+        )
         return page("docs-assumptions.html", "/docs/assumptions", "Assumptions", heads, **values)
 
     return [
@@ -251,7 +295,7 @@ PLACES = {
 
 
 def first_page(request: Request) -> Response:
-    """Return the page at ``/``: the two values that an application needs, and where everything is; as JSON for programs."""
+    """Return the page at ``/``: an application's two values and all places; JSON for programs."""
     base = context_of(request.scope).base_url
     if "text/html" not in request.headers.get("accept", ""):
         return JSONResponse({name: base + path for name, path in PLACES.items()} | {"key": KEY})
@@ -264,7 +308,9 @@ def first_page(request: Request) -> Response:
 async def llms_txt(_: Request) -> Response:
     """Return the list of the guide's pages, as language models are given it (llmstxt.org)."""
     pages = sorted(GUIDE_PAGES.glob("*.md"))
-    titles = [page.read_text("utf-8").partition("\n")[0].removeprefix("#").strip() for page in pages]
+    titles = [
+        page.read_text("utf-8").partition("\n")[0].removeprefix("#").strip() for page in pages
+    ]
     links = [f"- [{title}]({PATH}/{page.name})" for title, page in zip(titles, pages, strict=True)]
     return PlainTextResponse("\n".join([*LLMS_TXT, *links, ""]), headers=HEADERS)
 
@@ -272,9 +318,15 @@ async def llms_txt(_: Request) -> Response:
 LLMS_TXT = (
     "# Payments emulator",
     "",
-    "> A local sandbox of a Payments and Recurring Billing API: offline, with a clock you can move.",
+    (
+        "> A local sandbox of a Payments and Recurring Billing API: offline, with a clock you can"
+        " move."
+    ),
     "",
-    f"Begin with [the skill]({PATH}/skill.md). The API: [/openapi.json](/openapi.json); the control API:",
+    (
+        f"Begin with [the skill]({PATH}/skill.md). The API: [/openapi.json](/openapi.json); the"
+        " control API:"
+    ),
     "[/_emulator/openapi.json](/_emulator/openapi.json).",
     "",
     "## Guide",

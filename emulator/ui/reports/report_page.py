@@ -1,7 +1,7 @@
 """Reports as one HTML file: the world of a failed test over its time, and what examinations found.
 
-Of a world it shows money, states of subscriptions, renewals and webhooks: plots as inline SVG, each beside a table of
-the same facts.
+Of a world it shows money, states of subscriptions, renewals and webhooks: plots as inline SVG, each
+beside a table of the same facts.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from emulator.ui.base.pages import environment, in_language
 from emulator.ui.base.plots import PlottedWorld, collect
 
 PAGES, LANES = 10, 40
-"""How many pages of the newest events and postings, and how many subscriptions and webhook endpoints, are shown."""
+"""How many pages of newest events and postings, subscriptions, and endpoints are shown."""
 
 
 def read(get: Callable[..., Any]) -> PlottedWorld:
-    """Read everything from a running emulator: ``get("/_emulator/events", page=2)`` returns JSON."""
+    """Read all from a running emulator: ``get("/_emulator/events", page=2)`` returns JSON."""
 
     async def at_once(path: str, **query: Any) -> Any:
         return get(f"/_emulator/{path}", **query)
@@ -36,14 +36,24 @@ def read(get: Callable[..., Any]) -> PlottedWorld:
     raise AssertionError("it waits for something")
 
 
-def page_of_failed_test(test: str, why: str, story: str, world: PlottedWorld | None, reason: str = "") -> str:
-    """Return the file about a failed test: ``why``, the parts of its ``story``, and its world or why that cannot be drawn."""
+def page_of_failed_test(
+    test: str, why: str, story: str, world: PlottedWorld | None, reason: str = ""
+) -> str:
+    """Return a failed test's file: ``why``, its ``story``, and its world or the reason for none."""
     # Beside plots a second is exact enough.
     story = re.sub(r"(:\d\d)\.\d{3}Z", r"\1Z", story)
     parts = [
-        (title.rstrip(":"), dedent(lines)) for title, _, lines in (part.partition("\n") for part in _PART.split(story))
+        (title.rstrip(":"), dedent(lines))
+        for title, _, lines in (part.partition("\n") for part in _PART.split(story))
     ]
-    return _rendered("failed_test.html", test=test, why=why, parts=parts if story else [], world=world, reason=reason)
+    return _rendered(
+        "failed_test.html",
+        test=test,
+        why=why,
+        parts=parts if story else [],
+        world=world,
+        reason=reason,
+    )
 
 
 _PART = re.compile(r"\n(?=\S)")
@@ -58,10 +68,13 @@ def page_of_report(report: Any) -> str:
 def _rendered(template: str, **values: Any) -> str:
     templates = environment("emulator.ui.reports", static="emulator.ui.console")
     templates.filters["coded"] = _coded
-    return templates.get_template(template).render({**in_language(language_of(catalogs.SOURCE)), **values})
+    return templates.get_template(template).render(
+        {**in_language(language_of(catalogs.SOURCE)), **values}
+    )
 
 
 def _coded(text: str) -> Markup:
     """Return a sentence in which what stands in backticks is code."""
     # As str: a Markup escapes what is put into it.
-    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704  # escaped here
+    # escaped here
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704

@@ -54,10 +54,14 @@ def filled(serve: Serve, place: str) -> Path:
 
 
 BROKEN: dict[tuple[str, str], Any] = {
-    ("tinydb", "its format is 99; this version"): lambda tables: tables["emulator"]["1"].update(format=99),
-    ("tinydb", "missing required field"): lambda tables: tables["sk_test_lasting/customer"].update({"99": {"id": "x"}}),
-    ("tinydb", "the world sk_test_lasting is there twice"): lambda tables: tables["worlds"].update(
-        {"9": tables["worlds"]["1"]}
+    ("tinydb", "its format is 99; this version"): (
+        lambda tables: tables["emulator"]["1"].update(format=99)
+    ),
+    ("tinydb", "missing required field"): (
+        lambda tables: tables["sk_test_lasting/customer"].update({"99": {"id": "x"}})
+    ),
+    ("tinydb", "the world sk_test_lasting is there twice"): (
+        lambda tables: tables["worlds"].update({"9": tables["worlds"]["1"]})
     ),
     ("tinydb", "a snapshot of sk_test_gone, but no such world"): lambda tables: tables.update(
         snapshots={"1": {"key": "sk_test_gone", "name": "a", "tables": {**tables, "snapshots": {}}}}
@@ -69,15 +73,18 @@ BROKEN: dict[tuple[str, str], Any] = {
     ("sqlite", "but not one of the emulator"): "DROP TABLE emulator_format",
     ("sqlite", "an unknown kind"): "UPDATE emulator_records SET kind = 'ship' WHERE kind = 'job'",
     ("sqlite", "Could not decode to UTF-8 column 'data'"): (
-        "UPDATE emulator_records SET data = CAST(CAST(data AS BLOB) || X'FF' AS TEXT) WHERE kind = 'customer'"
+        "UPDATE emulator_records SET data = CAST(CAST(data AS BLOB) || X'FF' AS TEXT) WHERE kind ="
+        " 'customer'"
     ),
     ("sqlite", "truncated"): "UPDATE emulator_records SET data = '{' WHERE kind = 'job'",
 }
-"""Stores with the reason why they are rejected: a change of their tables, a statement, or what they hold."""
+"""Stores and the reason for their rejection: changed tables, a statement, or their content."""
 
 
 @pytest.mark.parametrize(("kind", "message"), BROKEN)
-def test_a_broken_file_is_rejected_and_left_as_it_is(serve: Serve, tmp_path: Path, kind: str, message: str) -> None:
+def test_a_broken_file_is_rejected_and_left_as_it_is(
+    serve: Serve, tmp_path: Path, kind: str, message: str
+) -> None:
     place, how = f"{kind}:{tmp_path}/worlds", BROKEN[kind, message]
     file = filled(serve, place)
     if isinstance(how, bytes):
@@ -108,12 +115,17 @@ PLACES = {
     "no folder": ("sqlite:/proc/version/worlds.db", "there is no folder"),
     "no kind": ("disk", "memory, tinydb:FILE, sqlite:FILE or postgresql://…"),
     "no file": ("tinydb:", "memory, tinydb:FILE, sqlite:FILE or postgresql://…"),
-    "another database": ("mysql://localhost/worlds", "memory, tinydb:FILE, sqlite:FILE or postgresql://…"),
+    "another database": (
+        "mysql://localhost/worlds",
+        "memory, tinydb:FILE, sqlite:FILE or postgresql://…",
+    ),
 }
 
 
 @pytest.mark.parametrize(("place", "message"), PLACES.values(), ids=PLACES)
-def test_a_state_url_that_cannot_be_opened_is_rejected(tmp_path: Path, place: str, message: str) -> None:
+def test_a_state_url_that_cannot_be_opened_is_rejected(
+    tmp_path: Path, place: str, message: str
+) -> None:
     """And not waited for, as a pipe would be."""
     (tmp_path / "circle").symlink_to("circle")
     os.mkfifo(tmp_path / "pipe")
@@ -139,7 +151,10 @@ def test_a_second_process_is_rejected(serve: Serve, place: str) -> None:
     """When the first one is gone, so is its lock. Only a TinyDB file can be looked at meanwhile."""
     filled(serve, place)
     serve(place).customer()
-    uses: list[Callable[[], object]] = [lambda: Parts(Options(state=place)), lambda: urls.compact(place)]
+    uses: list[Callable[[], object]] = [
+        lambda: Parts(Options(state=place)),
+        lambda: urls.compact(place),
+    ]
     if place.startswith("tinydb"):
         assert urls.check(place)
     else:
@@ -154,7 +169,7 @@ def test_a_second_process_is_rejected(serve: Serve, place: str) -> None:
 
 
 def test_a_link_is_the_file_that_it_leads_to(serve: Serve, place: str, tmp_path: Path) -> None:
-    """One process at a time uses it by any of its names, also where the link was there first; and the link stays."""
+    """One process at a time uses the file by any of its names; an older link works, and stays."""
     file, link = Path(place.partition(":")[2]), tmp_path / "elsewhere" / "link"
     link.parent.mkdir()
     link.symlink_to(file)
@@ -182,7 +197,7 @@ EMAILS = (f"{number}@example.com" for number in count())
 
 
 def creating(sandbox: Sandbox, until: int) -> httpx.Response:
-    """Create customers, and return the first answer of this status: a TinyDB file is saved after the response."""
+    """Create customers; return the first response of a status: TinyDB saves after the response."""
     while True:
         answer = sandbox.api.http.post("/customers/", json={"email": next(EMAILS), "name": "Awa"})
         if answer.status_code == until:
@@ -191,10 +206,13 @@ def creating(sandbox: Sandbox, until: int) -> httpx.Response:
         time.sleep(0.02)
 
 
-def test_a_file_that_is_no_longer_there_takes_no_changes(serve: Serve, place: str, tmp_path: Path) -> None:
-    """What was answered would be lost without a word. Reading goes on; and once the file is back, so does writing.
+def test_a_file_that_is_no_longer_there_takes_no_changes(
+    serve: Serve, place: str, tmp_path: Path
+) -> None:
+    """A change would be lost in silence. Reads go on; with the file back, writes do as well.
 
-    What took its place, such as a backup that was put back, is left as it is and served by the next server.
+    What took its place, such as a backup that was put back, is left as it is and served by the next
+    server.
     """
     file = filled(serve, place)
     backup = serve(f"{place.partition(':')[0]}:{tmp_path}/backup").customer()["id"]
@@ -217,7 +235,10 @@ def test_a_file_that_is_no_longer_there_takes_no_changes(serve: Serve, place: st
     if place.startswith("tinydb"):
         sandbox = serve(place)
         file.with_name(f"{file.name}.lock").unlink()  # another process may have the file by then
-        assert f"{file.name}.lock was deleted or replaced" in creating(sandbox, until=500).json()["message"]
+        assert (
+            f"{file.name}.lock was deleted or replaced"
+            in creating(sandbox, until=500).json()["message"]
+        )
 
 
 def test_parts_of_what_is_never_put_are_removed(tmp_path: Path) -> None:
@@ -322,9 +343,14 @@ def test_a_change_of_the_clock_is_stored_before_it_is_answered(tmp_path: Path) -
 
 
 @contextmanager
-def process(place: str) -> Iterator[tuple[ServerProcess, Callable[[int], httpx.Response], Callable[[], list[str]]]]:
-    """A server of its own, a function that makes a customer, and one that returns the ids of all, oldest first."""
-    with ServerProcess("--state", place, *rounds.START) as emulator, http_client(headers=HEADERS) as http:
+def process(
+    place: str,
+) -> Iterator[tuple[ServerProcess, Callable[[int], httpx.Response], Callable[[], list[str]]]]:
+    """A server of its own, a function to make a customer, and one for all ids, oldest first."""
+    with (
+        ServerProcess("--state", place, *rounds.START) as emulator,
+        http_client(headers=HEADERS) as http,
+    ):
 
         def make(number: int) -> httpx.Response:
             body = {"email": f"c{number}@example.com", "name": "Awa", "phone": f"+2417{number:07}0"}
@@ -332,7 +358,10 @@ def process(place: str) -> Iterator[tuple[ServerProcess, Callable[[int], httpx.R
 
         def known() -> list[str]:
             query = {"page_size": 100, "ordering": "created_at"}
-            return [row["id"] for row in http.get(f"{emulator.url}/v1/customers/", params=query).json()["data"]]
+            return [
+                row["id"]
+                for row in http.get(f"{emulator.url}/v1/customers/", params=query).json()["data"]
+            ]
 
         yield emulator, make, known
 
@@ -343,8 +372,7 @@ def limited(emulator: ServerProcess, size: int) -> None:
 
 
 def test_a_full_disk_ends_in_clear_errors_and_no_damage(tmp_path: Path) -> None:
-    """A write that cannot be stored is undone and answered with ``DATABASE_ERROR``; reading still works, and
-    writing works again once there is room."""
+    """A write without room is undone: ``DATABASE_ERROR``. Reads go on; writes return with room."""
     with process(f"sqlite:{tmp_path}/worlds.db") as (emulator, make, known):
         made = [make(0).json()["id"]]
         limited(emulator, 300_000)
@@ -356,7 +384,9 @@ def test_a_full_disk_ends_in_clear_errors_and_no_damage(tmp_path: Path) -> None:
         assert known() == made
         advance = f"{emulator.url}/_emulator/clock/advance"
         # A change of one page may still find room where a customer does not.
-        while (advanced := httpx.post(advance, json={"by": "1h"}, headers=HEADERS, timeout=60)).is_success:
+        while (
+            advanced := httpx.post(advance, json={"by": "1h"}, headers=HEADERS, timeout=60)
+        ).is_success:
             pass
         assert advanced.json()["code"] == "DATABASE_ERROR"
         limited(emulator, resource.RLIM_INFINITY)
@@ -368,7 +398,7 @@ def test_a_full_disk_ends_in_clear_errors_and_no_damage(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_written_is_reported_until_it_can(tmp_path: Path) -> None:
-    """TinyDB writes afterwards, so some changes may be answered before it is noticed; then none is taken any more."""
+    """TinyDB writes later, so some changes may succeed before it notices; then none does."""
     with process(f"tinydb:{tmp_path}/worlds.json") as (emulator, make, known):
         limited(emulator, 100)
         made, numbers = [], count()
@@ -387,8 +417,10 @@ def test_a_file_that_cannot_be_written_is_reported_until_it_can(tmp_path: Path) 
     assert [row["id"] for row in tables["sk_test_crash/customer"].values()] == made
 
 
-def test_reading_goes_on_while_nothing_can_be_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every GET of both documents and the console, also when a job is due, is answered as before."""
+def test_reading_goes_on_while_nothing_can_be_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every GET of both documents and the console responds as before, also with a job due."""
 
     def fail(*_: object) -> None:
         raise StorageError("the disk is full")
@@ -400,19 +432,28 @@ def test_reading_goes_on_while_nothing_can_be_stored(tmp_path: Path, monkeypatch
         RunningServer(state=f"tinydb:{tmp_path}/worlds.json", strict=False) as server,
         http_client(base_url=server.url, headers=HEADERS) as client,
     ):
-        about = client.post("/v1/customers/", json={"email": "awa@example.com", "name": "Awa"}).json()["id"]
+        about = client.post(
+            "/v1/customers/", json={"email": "awa@example.com", "name": "Awa"}
+        ).json()["id"]
         client.post("/_emulator/snapshots", json={"name": "here"})
         reads = ["/_emulator/", "/_emulator/?app=crash"]
         for document, base in (("/openapi.json", "/v1"), ("/_emulator/openapi.json", "/_emulator")):
-            paths = [path for path, item in client.get(document).json()["paths"].items() if "get" in item]
-            reads += [base + re.sub(r"\{[^}]+\}", about, path) for path in paths if path != "/stream"]
+            paths = [
+                path for path, item in client.get(document).json()["paths"].items() if "get" in item
+            ]
+            reads += [
+                base + re.sub(r"\{[^}]+\}", about, path) for path in paths if path != "/stream"
+            ]
         before = statuses()
         assert Counter(before.values())[200] > 30
         subscription = {"customer": about, "unit_amount": 500, "interval": "day", "currency": "XAF"}
         client.post("/v1/subscriptions/", json=subscription).raise_for_status()
         client.post("/_emulator/clock/run", json={"rate": 1_000_000}).raise_for_status()
         monkeypatch.setattr(server.server.sandbox.store, "write", fail)
-        assert client.post("/v1/customers/", json={"email": "b@example.com", "name": "B"}).status_code == 500
+        assert (
+            client.post("/v1/customers/", json={"email": "b@example.com", "name": "B"}).status_code
+            == 500
+        )
         assert statuses() == before
 
 
@@ -428,7 +469,7 @@ def test_the_temporary_file_follows_no_link_and_takes_over_no_mode(tmp_path: Pat
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
-# -- damaged files of every kind: a start uses them or says in one line what is wrong with them, and changes nothing
+# -- damaged files of every kind: a start uses them or names the damage in one line; none is changed
 
 
 ROUNDS = 40
@@ -436,7 +477,7 @@ ROUNDS = 40
 
 
 def spoil(chance: random.Random, content: bytearray) -> None:
-    """Flip some bits, cut off the end, take a piece away, copy it to elsewhere, or write something over it."""
+    """Flip bits, cut the end off, take a piece away, copy it elsewhere, or overwrite a part."""
     size, at = chance.choice((1, 50, 4096)), chance.randrange(len(content))
     source = chance.randrange(max(len(content) - size, 1))
     match chance.randrange(5):
@@ -461,10 +502,17 @@ NAME = "zebra"
 @pytest.fixture
 def sound(place: str) -> tuple[str, Path, bytes]:
     """A place, its file and what a sound one holds."""
-    with RunningServer(state=place) as server, closing(Sandbox(server.url, "sk_test_damage")) as sandbox:
+    with (
+        RunningServer(state=place) as server,
+        closing(Sandbox(server.url, "sk_test_damage")) as sandbox,
+    ):
         sandbox.subscribe()
         for number in range(20):
-            sandbox.customer(email=f"{NAME}{number}@{NAME}.com", name=NAME * 4, metadata={NAME: NAME, "n": NAME * 9})
+            sandbox.customer(
+                email=f"{NAME}{number}@{NAME}.com",
+                name=NAME * 4,
+                metadata={NAME: NAME, "n": NAME * 9},
+            )
         sandbox.control.post("/snapshots", {"name": "s"})
     file = Path(place.partition(":")[2])
     return place, file, file.read_bytes()
@@ -496,7 +544,9 @@ def rejection(read: Callable[[], object]) -> str | None:
     return None
 
 
-def test_a_damaged_state_file_is_used_or_rejected_in_one_line(sound: tuple[str, Path, bytes]) -> None:
+def test_a_damaged_state_file_is_used_or_rejected_in_one_line(
+    sound: tuple[str, Path, bytes],
+) -> None:
     place, file, content = sound
     rejected = 0
     for changed in damaged(content):

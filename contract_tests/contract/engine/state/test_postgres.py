@@ -31,7 +31,8 @@ from emulator.engine.storage.store import WORLD, CorruptStore, Edition, Unknown
 from emulator.server.sandbox import Options
 from emulator.server.sandbox import Sandbox as Parts
 
-# That the database is away is answered with 503: the service, which has no such days, has no such answer in its document.
+# That the database is away is answered with 503: the service, which has no such days, has no such
+# answer in its document.
 pytestmark = [pytest.mark.needs("postgresql"), pytest.mark.breaks_the_document]
 
 KEY = "sk_test_shared"
@@ -45,7 +46,10 @@ def place(database: str) -> str:
 @pytest.fixture
 def alone(place: str) -> Iterator[Sandbox]:
     """A server of its own, in a schema of its own."""
-    with RunningServer(state=f"{place}?schema=worlds_1") as server, closing(Sandbox(server.url, KEY)) as sandbox:
+    with (
+        RunningServer(state=f"{place}?schema=worlds_1") as server,
+        closing(Sandbox(server.url, KEY)) as sandbox,
+    ):
         yield sandbox
 
 
@@ -68,18 +72,22 @@ def emails(emulator: ServerProcess) -> list[str]:
 
 
 def customers(sandbox: Sandbox) -> list[str]:
-    """Return the emails of a world's customers, oldest first, as soon as the server has its database again."""
-    response = until(lambda: sandbox.api.http.get("/customers/", params={"ordering": "created_at"}), 200)
+    """Return a world's customers' emails, oldest first, once the server has its database back."""
+    response = until(
+        lambda: sandbox.api.http.get("/customers/", params={"ordering": "created_at"}), 200
+    )
     return [row["email"] for row in response.json()["data"]]
 
 
 def attempt(sandbox: Sandbox, name: str) -> Callable[[], httpx.Response]:
     """Return an attempt at creating the customer of this name."""
-    return lambda: sandbox.api.http.post("/customers/", json={"email": f"{name}@example.com", "name": "Awa"})
+    return lambda: sandbox.api.http.post(
+        "/customers/", json={"email": f"{name}@example.com", "name": "Awa"}
+    )
 
 
 def until(ask: Callable[[], httpx.Response], status: int) -> httpx.Response:
-    """Return the first response of this status. Until then there are only those of a database that is away."""
+    """Return the first response of this status; only those of a missing database precede it."""
     deadline = time.monotonic() + 60
     while (response := ask()).status_code != status:
         assert response.status_code in (500, 503), response.text
@@ -100,7 +108,7 @@ def two(place: str, *options: str) -> Iterator[tuple[ServerProcess, ServerProces
 
 @pytest.mark.long
 def test_a_second_server_waits_and_takes_over_when_the_first_dies(place: str) -> None:
-    """Until then it answers 503, and nothing is done. Jobs that fall due run without being asked."""
+    """Until then it responds with 503 and does nothing. Due jobs then run without a request."""
     with two(place, "--clock", "running") as (first, second):
         assert create(first, 1).status_code == 201
         rejected = create(second, 2)
@@ -115,7 +123,9 @@ def test_a_second_server_waits_and_takes_over_when_the_first_dies(place: str) ->
 
 
 @pytest.mark.long
-def test_a_frozen_server_loses_its_schema_and_serves_it_again_only_with_the_lock(place: str) -> None:
+def test_a_frozen_server_loses_its_schema_and_serves_it_again_only_with_the_lock(
+    place: str,
+) -> None:
     """Woken, it answers 503 until the other one is gone, and then what the other one has stored."""
     with two(place) as (first, second):
         assert create(first, 1).status_code == 201
@@ -130,12 +140,14 @@ def test_a_frozen_server_loses_its_schema_and_serves_it_again_only_with_the_lock
 
 
 def test_hosted_pages_name_the_app(alone: Sandbox) -> None:
-    """A proxy finds the server of a page by it: in links of objects, in those of the page, and after its form."""
+    """A proxy finds a page's server by it: in objects' links, in the page's, and after its form."""
     invoice = alone.invoice()
     assert invoice["payment_url"].endswith(f"/invoice/{invoice['id']}?app=shared")
     assert CLIENT.get(invoice["pdf_url"]).headers["content-type"] == "application/pdf"
     assert "&app=shared" in invoice["pdf_url"]
-    assert f'action="/invoice/{invoice["id"]}?app=shared"' in CLIENT.get(invoice["payment_url"]).text
+    assert (
+        f'action="/invoice/{invoice["id"]}?app=shared"' in CLIENT.get(invoice["payment_url"]).text
+    )
     for made in (alone.session(), alone.link()):
         assert made["url"].endswith("?app=shared")
 
@@ -148,8 +160,10 @@ AT_ONCE = 2.0
 
 
 @pytest.mark.long
-def test_a_database_that_hangs_holds_up_nothing_but_what_waits_for_it(place: str, tmp_path: Path) -> None:
-    """After five seconds the outcome is unknown. Once the database is there again, the same key gets what was stored."""
+def test_a_database_that_hangs_holds_up_nothing_but_what_waits_for_it(
+    place: str, tmp_path: Path
+) -> None:
+    """After five seconds the outcome is unknown. Later the same key gets the stored response."""
     log = tmp_path / "log"
 
     def answered(path: str, key: str = "sk_test_crash") -> tuple[int, float]:
@@ -183,7 +197,9 @@ def test_a_database_that_hangs_holds_up_nothing_but_what_waits_for_it(place: str
 
 
 @pytest.mark.long
-def test_a_buyer_is_asked_for_patience_while_the_database_is_away(alone: Sandbox, place: str) -> None:
+def test_a_buyer_is_asked_for_patience_while_the_database_is_away(
+    alone: Sandbox, place: str
+) -> None:
     """In words, in their language; a program gets the code."""
     url = alone.link()["url"]
     with postgres.frozen(place):
@@ -200,8 +216,10 @@ def administrator(place: str) -> psycopg.Connection:
     return psycopg.connect(place, autocommit=True)
 
 
-def test_a_read_only_database_is_read_and_written_again_once_it_can_be(place: str, alone: Sandbox) -> None:
-    """As a managed service makes it while the disk is full; a session keeps the setting that it began with."""
+def test_a_read_only_database_is_read_and_written_again_once_it_can_be(
+    place: str, alone: Sandbox
+) -> None:
+    """A managed service makes it so on a full disk; a session keeps its first setting."""
     attempt(alone, "a")().raise_for_status()
     with postgres.read_only(place):
         assert customers(alone) == ["a@example.com"]
@@ -211,8 +229,10 @@ def test_a_read_only_database_is_read_and_written_again_once_it_can_be(place: st
     assert customers(alone) == ["a@example.com", "c@example.com"]
 
 
-def test_a_lost_session_loses_no_write_and_an_empty_database_is_begun_anew(place: str, alone: Sandbox) -> None:
-    """The worlds are read again once the database is there again, and no restart is needed, also after a failover."""
+def test_a_lost_session_loses_no_write_and_an_empty_database_is_begun_anew(
+    place: str, alone: Sandbox
+) -> None:
+    """Worlds are read again once the database is back, without a restart, even after a failover."""
     attempt(alone, "a")().raise_for_status()
     with administrator(place) as connection:
         connection.execute(postgres.SESSIONS)
@@ -229,7 +249,9 @@ FAILS = "RAISE EXCEPTION 'no room' USING DETAIL = NEW.data"
 
 
 @contextmanager
-def whenever_a_record_is_stored(place: str, statement: str, table: str = "emulator_records") -> Iterator[None]:
+def whenever_a_record_is_stored(
+    place: str, statement: str, table: str = "emulator_records"
+) -> Iterator[None]:
     """While the context lasts, the database runs a statement of PL/pgSQL with each record."""
     with administrator(place) as connection:
         body = f"AS $$BEGIN {statement}; RETURN NEW; END$$"
@@ -246,7 +268,7 @@ def whenever_a_record_is_stored(place: str, statement: str, table: str = "emulat
 def test_what_could_not_be_stored_is_undone(
     alone: Sandbox, place: str, failure: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Of a world that is open, and of one that is only being opened. No row is quoted, and no traceback is logged."""
+    """In a world that is open or just opening. No row is quoted, and no traceback is logged."""
     attempt(alone, "a")().raise_for_status()
     other = {"Authorization": "Bearer sk_test_another"}
     with whenever_a_record_is_stored(place, failure):
@@ -257,7 +279,8 @@ def test_what_could_not_be_stored_is_undone(
     assert customers(alone) == ["a@example.com"]
     assert not [record for record in caplog.records if record.exc_info]
     assert all(
-        "example.com" not in text and "\n" not in text for text in (*caplog.messages, rejected.json()["message"])
+        "example.com" not in text and "\n" not in text
+        for text in (*caplog.messages, rejected.json()["message"])
     )
 
 
@@ -306,7 +329,9 @@ def test_a_change_of_the_clock_alone_is_answered_once_it_is_stored(
 
 
 @pytest.mark.long
-def test_a_table_that_is_locked_costs_an_error_and_no_answered_change(place: str, alone: Sandbox) -> None:
+def test_a_table_that_is_locked_costs_an_error_and_no_answered_change(
+    place: str, alone: Sandbox
+) -> None:
     """By another client, such as a migration: no clock goes back after a 200 that moved it."""
     attempt(alone, "a")().raise_for_status()
     before = clock(alone)
@@ -395,7 +420,9 @@ def test_a_world_that_is_replaced_often_takes_no_more_room(place: str) -> None:
         assert records_after_replacing(store, times=30) <= 3 * 600
 
 
-LIVE = "SELECT count(*) FROM worlds_1.emulator_records JOIN worlds_1.emulator_worlds USING (edition)"
+LIVE = (
+    "SELECT count(*) FROM worlds_1.emulator_records JOIN worlds_1.emulator_worlds USING (edition)"
+)
 
 
 def test_a_world_is_removed_only_once_another_is_in_its_place(place: str) -> None:
@@ -409,7 +436,10 @@ def test_a_world_is_removed_only_once_another_is_in_its_place(place: str) -> Non
     def put(saved: StoredWorld) -> None:
         persistence.put(WORLD, Edition(rows_of(saved)), saved.head)
 
-    with closing(PostgresStore(f"{place}?schema=worlds_1")) as store, ThreadPoolExecutor(1) as other:
+    with (
+        closing(PostgresStore(f"{place}?schema=worlds_1")) as store,
+        ThreadPoolExecutor(1) as other,
+    ):
         persistence = store.persistence(STORED.key)
         put(STORED._replace(rows={"customer": [(1, {"id": "cus_1"})]}))
         put(STORED)
@@ -426,17 +456,24 @@ def test_a_world_is_removed_only_once_another_is_in_its_place(place: str) -> Non
         assert connection.execute(LIVE).fetchone() == (600,)
 
 
-WAITING = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND datname = current_database()"
+WAITING = (
+    "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND datname ="
+    " current_database()"
+)
 
 
-def test_nothing_leaves_before_it_is_on_the_disk(place: str, alone: Sandbox, receiver: Receiver) -> None:
-    """Neither the response nor the delivery, while all that waits for the disk waits for a second one, which is nowhere."""
+def test_nothing_leaves_before_it_is_on_the_disk(
+    place: str, alone: Sandbox, receiver: Receiver
+) -> None:
+    """Neither a response nor a delivery, while all that waits for the disk waits for a lost one."""
     alone.endpoint(receiver.url, "customer.created")
     with administrator(place) as connection, ThreadPoolExecutor(1) as client:
         try:
             connection.execute("ALTER SYSTEM SET synchronous_standby_names = 'nowhere'")
             connection.execute("SELECT pg_reload_conf()")
-            for number in count():  # the first ones may be quicker than the change of the configuration
+            for (
+                number
+            ) in count():  # the first ones may be quicker than the change of the configuration
                 response = client.submit(alone.customer, email=f"{number}@example.com")
                 while not response.done() and connection.execute(WAITING).fetchone() != (1,):
                     pass
@@ -457,7 +494,10 @@ def test_nothing_leaves_before_it_is_on_the_disk(place: str, alone: Sandbox, rec
     ("url", "message"),
     [
         ("shop:secret@127.0.0.1:1/worlds", "shop@127.0.0.1"),
-        *((f"127.0.0.1/worlds?schema={name}", "up to 63 of a-z 0-9 _") for name in ("Worlds", "a-b", "1st", "a" * 64)),
+        *(
+            (f"127.0.0.1/worlds?schema={name}", "up to 63 of a-z 0-9 _")
+            for name in ("Worlds", "a-b", "1st", "a" * 64)
+        ),
     ],
 )
 def test_a_place_that_is_none_is_reported_without_the_password(url: str, message: str) -> None:

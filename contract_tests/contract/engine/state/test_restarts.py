@@ -31,12 +31,14 @@ from emulator.server.sandbox import Sandbox as Parts
 DAY = 24 * 3600
 
 IN_DATABASE = pytest.param(
-    "database", marks=[pytest.mark.long, pytest.mark.needs("postgresql"), pytest.mark.breaks_the_document]
+    "database",
+    marks=[pytest.mark.long, pytest.mark.needs("postgresql"), pytest.mark.breaks_the_document],
 )
 
 
 @pytest.fixture(
-    params=["tinydb:{}/worlds.json", "sqlite:{}/worlds.db", IN_DATABASE], ids=["tinydb", "sqlite", "postgresql"]
+    params=["tinydb:{}/worlds.json", "sqlite:{}/worlds.db", IN_DATABASE],
+    ids=["tinydb", "sqlite", "postgresql"],
 )
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A place of each kind."""
@@ -50,12 +52,16 @@ def put_away_for(days: float, place: str, tmp_path: Path) -> str:
     urls.convert(place, f"tinydb:{file}")
     with TinyDB(file, storage=AtomicStorage) as base:
         for world in base.table("worlds"):
-            base.table("worlds").update({"since": world["since"] - days * DAY}, doc_ids=[world.doc_id])
+            base.table("worlds").update(
+                {"since": world["since"] - days * DAY}, doc_ids=[world.doc_id]
+            )
     return f"tinydb:{file}"
 
 
-def test_clocks_go_on_as_they_were_and_worlds_and_sides_stay_apart(serve: Serve, place: str, tmp_path: Path) -> None:
-    """What fell due during the restart is done at the start, each at its own instant; a frozen clock stands (B-01, B-91)."""
+def test_clocks_go_on_as_they_were_and_worlds_and_sides_stay_apart(
+    serve: Serve, place: str, tmp_path: Path
+) -> None:
+    """Work due meanwhile runs at the start, at its instants; frozen clocks stand (B-01, B-91)."""
     running = serve(place, clock_mode="running")
     with (
         closing(Sandbox(running.url, "sk_test_frozen")) as frozen,
@@ -80,9 +86,15 @@ def test_clocks_go_on_as_they_were_and_worlds_and_sides_stay_apart(serve: Serve,
         assert (frozen.now, fast.control.get("/clock")["rate"]) == ("2026-01-06T00:00:00.000Z", 2)
         assert running.now[:10] == "2026-04-11"
         assert fast.now[:10] == "2026-07-20"
-        overdue = [each["created_at"] for each in running.events() if each["type"] == "invoice.payment_overdue"]
+        overdue = [
+            each["created_at"]
+            for each in running.events()
+            if each["type"] == "invoice.payment_overdue"
+        ]
         assert overdue == ["2026-01-03T00:00:00.000Z", "2026-01-04T00:00:00.000Z"]
-        assert [world.api.get("/customers/")["pagination"]["count"] for world in (running, frozen, fast)] == [2, 1, 0]
+        assert [
+            world.api.get("/customers/")["pagination"]["count"] for world in (running, frozen, fast)
+        ] == [2, 1, 0]
 
 
 def test_a_delivery_under_way_is_attempted_again_and_a_planned_retry_waits(
@@ -107,13 +119,15 @@ def test_a_delivery_under_way_is_attempted_again_and_a_planned_retry_waits(
     assert [event["data"]["object"]["id"] for event in receiver.events] == [retried, held, held]
     sandbox.advance("1m")
     assert receiver.events[-1]["data"]["object"]["id"] == retried
-    outcomes = [(delivery["status"], delivery["attempt_count"]) for delivery in sandbox.deliveries(endpoint)]
+    outcomes = [
+        (delivery["status"], delivery["attempt_count"]) for delivery in sandbox.deliveries(endpoint)
+    ]
     assert outcomes == [("succeeded", 2), ("succeeded", 1)]
 
 
 @pytest.mark.parametrize("target", ["tinydb:{}/other.json", "sqlite:{}/other.db"])
 def test_a_place_is_converted_whole(serve: Serve, place: str, target: str, tmp_path: Path) -> None:
-    """Also where a key was used again after a day: its expired answer has given way to the new one."""
+    """Also with a key reused after a day: the new response has replaced the expired one."""
     sandbox = serve(place)
     sandbox.subscribe()
     for number in (1, 2):
@@ -133,7 +147,7 @@ def test_a_place_is_converted_whole(serve: Serve, place: str, target: str, tmp_p
 
 
 def test_a_world_is_not_written_by_who_still_waits_in_it_after_it_was_released(place: str) -> None:
-    """It may have been opened again, here or elsewhere: what was meant for the one would spoil the other."""
+    """Another may have opened it again since, and a late write would spoil that."""
 
     async def play() -> None:
         engine, key = Parts(Options(state=place)).engine, Key("lasting", livemode=False)
@@ -154,45 +168,58 @@ ACTS = 12
 
 
 def played(place: str, *, restarts: bool) -> str:
-    """Return what a walk was answered, with another server for each act if there are ``restarts``, and the world at last."""
+    """Return a walk's responses, and the last world; ``restarts`` give each act another server."""
     seen: Any = SimpleNamespace()  # what a walker asks, of whatever server there is
     walker, answers = Walker(seen, seed=4), []
     with ExitStack() as stack:
         for number in range(ACTS):
             if restarts or not number:
                 stack.close()
-                server = stack.enter_context(RunningServer("http://127.0.0.1:4747", state=place, seed=7 + number))
+                server = stack.enter_context(
+                    RunningServer("http://127.0.0.1:4747", state=place, seed=7 + number)
+                )
                 seen.api = stack.enter_context(Api(server.url, "sk_test_story"))
                 until = time.monotonic() + 60
                 with Api(server.url, "sk_test_beside") as beside:
-                    while beside.request("GET", "/v1/customers/").status_code == 503:  # the schema is not free yet
+                    while (
+                        beside.request("GET", "/v1/customers/").status_code == 503
+                    ):  # the schema is not free yet
                         assert time.monotonic() < until
             if number in (0, ACTS - 1):
                 once = {"email": "once@example.com", "name": "Awa", "metadata": {"b": 1, "a": 2}}
                 answers.append(seen.api.post("/v1/customers/", once, **{"Idempotency-Key": "once"}))
             elif number in (ACTS // 3, ACTS // 2):
                 path = "" if number < ACTS // 2 else "/before/restore"
-                answers.append(seen.api.post(f"/_emulator/snapshots{path}", {} if path else {"name": "before"}))
+                answers.append(
+                    seen.api.post(f"/_emulator/snapshots{path}", {} if path else {"name": "before"})
+                )
             elif number % 5 == 0:
                 answers.append(seen.api.post("/_emulator/clock/advance", {"by": "5h"}))
             elif number in (2, ACTS - 3):
                 if number == 2:
                     seen.api.post("/v1/reset", {})
-                answers.append(seen.api.post("/v1/customers/", {"email": f"{number}@example.com", "name": "Awa"}))
+                answers.append(
+                    seen.api.post(
+                        "/v1/customers/", {"email": f"{number}@example.com", "name": "Awa"}
+                    )
+                )
                 if number > 2:
                     seen.api.post("/_emulator/rewind", {"steps": 1})
             else:
                 assert walker.act() is None
         seen.api.post("/_emulator/snapshots", {"name": "end"})
-        answers += [seen.api.get("/_emulator/events?page_size=100"), seen.api.get("/_emulator/emails")]
+        answers += [
+            seen.api.get("/_emulator/events?page_size=100"),
+            seen.api.get("/_emulator/emails"),
+        ]
         return repr([*answers, *walker.answers, seen.api.get("/_emulator/snapshots/end")])
 
 
 def test_restarts_change_nothing(place: str) -> None:
     """With another server for every act a walk ends in the same bytes as played through (B-93).
 
-    Ids, numbers, times, remembered answers, snapshots and the clock go on, whatever seed the next server has; what was
-    rewound or reset is gone.
+    Ids, numbers, times, remembered answers, snapshots and the clock go on, whatever seed the next
+    server has; what was rewound or reset is gone.
     """
     # URLs of pages name the App where servers share a database.
     beside = f"{place}?schema=through" if place.startswith("postgresql") else "memory"
@@ -200,7 +227,7 @@ def test_restarts_change_nothing(place: str) -> None:
 
 
 class Distant(SqliteStore):
-    """A store as on another machine, which does not answer for a moment; it answers about one App for a start."""
+    """A store as on another machine, silent for a moment; it starts with one App's world."""
 
     is_remote = True
     answers_about = "near"
@@ -210,12 +237,14 @@ class Distant(SqliteStore):
             raise Away(self.name)
         return self.load(key)
 
-    async def follow(self, opened: Callable[[list[Key]], Awaitable[None]], lost: Callable[[], Awaitable[None]]) -> None:
+    async def follow(
+        self, opened: Callable[[list[Key]], Awaitable[None]], lost: Callable[[], Awaitable[None]]
+    ) -> None:
         await opened(self.stored())
 
 
 def test_a_page_is_missing_only_once_all_stored_worlds_are_known(tmp_path: Path) -> None:
-    """Until then a buyer is asked for patience, but for pages whose URL names the App: its world is read first."""
+    """Until then a buyer has to wait, but not for URLs with the App: its world is read first."""
     path, links = tmp_path / "worlds.db", {}
     with RunningServer(state=f"sqlite:{path}") as server:
         for name in ("far", "near"):

@@ -1,4 +1,4 @@
-"""A small client of the service: it sells a plan and refunds a part. When a connection breaks, it tries again.
+"""A small client of the service: sells a plan, refunds a part, and retries broken connections.
 
 ``python client.py careless`` sends its repetitions without ``Idempotency-Key``.
 """
@@ -16,7 +16,10 @@ CARELESS = "careless" in sys.argv
 
 
 def call(method, path, body=None):
-    headers = {"Authorization": f"Bearer {os.environ['PAYMENTS_EMULATOR_KEY']}", "Content-Type": "application/json"}
+    headers = {
+        "Authorization": f"Bearer {os.environ['PAYMENTS_EMULATOR_KEY']}",
+        "Content-Type": "application/json",
+    }
     if method == "POST" and not CARELESS:
         headers["Idempotency-Key"] = str(uuid.uuid4())
     data = None if body is None else json.dumps(body).encode()
@@ -37,9 +40,15 @@ def call(method, path, body=None):
     raise SystemExit("the service does not answer")
 
 
-customer = call("POST", "/v1/customers/", {"email": "awa@example.com", "name": "Awa Diop", "phone": "+24177000000"})
+customer = call(
+    "POST",
+    "/v1/customers/",
+    {"email": "awa@example.com", "name": "Awa Diop", "phone": "+24177000000"},
+)
 plan = call(
-    "POST", "/v1/subscription-plans/", {"name": "Premium", "amount": 5000, "currency": "XAF", "interval": "month"}
+    "POST",
+    "/v1/subscription-plans/",
+    {"name": "Premium", "amount": 5000, "currency": "XAF", "interval": "month"},
 )
 call("POST", "/v1/subscriptions/", {"customer": customer["id"], "plan": plan["id"]})
 [transaction] = call("GET", f"/v1/transactions/?customer={customer['id']}")["data"]

@@ -1,7 +1,8 @@
-"""A shop that sells ten credits each to two buyers by hosted checkout. Its data is in a folder, so that it can be killed.
+"""A shop sells ten credits each to two buyers by hosted checkout. Its data outlive a kill.
 
-``python credits.py MISTAKE`` plays both sales, from wherever it was ended, with one mistake of people (``test_wrong_shops``
-has them all) or with none (``sound``). ``--print`` shows what it has sold.
+``python credits.py MISTAKE`` plays both sales, from wherever it was ended, with one mistake of
+people (``test_wrong_shops`` has them all) or with none (``sound``). ``--print`` shows what it has
+sold.
 """
 
 import hashlib
@@ -23,7 +24,9 @@ from urllib.request import Request, urlopen
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT);
-CREATE TABLE IF NOT EXISTS sales (buyer TEXT PRIMARY KEY, session TEXT, grants INTEGER DEFAULT 0, status TEXT DEFAULT 'open');
+CREATE TABLE IF NOT EXISTS sales (
+    buyer TEXT PRIMARY KEY, session TEXT, grants INTEGER DEFAULT 0, status TEXT DEFAULT 'open'
+);
 CREATE TABLE IF NOT EXISTS handled (event TEXT PRIMARY KEY);
 CREATE TABLE IF NOT EXISTS totals (name TEXT PRIMARY KEY, sold INTEGER);
 INSERT OR IGNORE INTO totals VALUES ('credits', 0);
@@ -39,7 +42,9 @@ in_memory, lock = set(), Lock()
 
 
 def database():
-    found = sqlite3.connect(Path(os.environ["PAYMENTS_EMULATOR_FOLDER"]) / "shop.sqlite", timeout=30)
+    found = sqlite3.connect(
+        Path(os.environ["PAYMENTS_EMULATOR_FOLDER"]) / "shop.sqlite", timeout=30
+    )
     found.isolation_level = None
     found.executescript(TABLES)
     return closing(found)
@@ -58,18 +63,25 @@ def is_final(error):
     if isinstance(error, HTTPError):
         final = {"a 429 is final": 429, "a 500 is final": 500}.get(mistake)
         return error.code == final or (error.code < 500 and error.code != 429)
-    return mistake == "never again" or (mistake == "trusts each body" and isinstance(error, ValueError))
+    return mistake == "never again" or (
+        mistake == "trusts each body" and isinstance(error, ValueError)
+    )
 
 
 def call(method, path, body=None, key=None):
-    headers = {"Authorization": f"Bearer {os.environ['PAYMENTS_EMULATOR_KEY']}", "Content-Type": "application/json"}
+    headers = {
+        "Authorization": f"Bearer {os.environ['PAYMENTS_EMULATOR_KEY']}",
+        "Content-Type": "application/json",
+    }
     data = None if body is None else json.dumps(body).encode()
     limit = None if mistake == "waits for ever" or "_emulator" in path else 5
     for pause in (1, 2, 4, None):
         if key and mistake != "keyless":
             headers["Idempotency-Key"] = str(uuid.uuid4()) if mistake == "another key" else key
         try:
-            request = Request(os.environ["PAYMENTS_EMULATOR_URL"] + path, data, headers, method=method)
+            request = Request(
+                os.environ["PAYMENTS_EMULATOR_URL"] + path, data, headers, method=method
+            )
             with urlopen(request, timeout=limit) as answer:
                 return json.load(answer)
         except (OSError, HTTPException, ValueError) as error:
@@ -84,7 +96,10 @@ def call(method, path, body=None, key=None):
 
 def grant(session, only=""):
     with database() as data:
-        data.execute(f"UPDATE sales SET grants = grants + 1, status = 'paid' WHERE session = ?{only}", (session,))
+        data.execute(
+            f"UPDATE sales SET grants = grants + 1, status = 'paid' WHERE session = ?{only}",
+            (session,),
+        )
 
 
 def grant_once(session):
@@ -93,13 +108,17 @@ def grant_once(session):
 
 def is_granted(session):
     with database() as data:
-        return data.execute("SELECT grants FROM sales WHERE session = ?", (session,)).fetchone()[0] > 0
+        return (
+            data.execute("SELECT grants FROM sales WHERE session = ?", (session,)).fetchone()[0] > 0
+        )
 
 
 def is_new(event):
     """Whether this event was never handled; it is from now on."""
     with database() as data:
-        return data.execute("INSERT OR IGNORE INTO handled VALUES (?)", (event["id"],)).rowcount == 1
+        return (
+            data.execute("INSERT OR IGNORE INTO handled VALUES (?)", (event["id"],)).rowcount == 1
+        )
 
 
 def status_of(session):
@@ -111,7 +130,7 @@ def is_complete(session):
 
 
 def count_a_sale():
-    """Reads the number of credits that were sold, and writes it again: a second sale between the two is forgotten."""
+    """Read the number of sold credits and write it again: a second sale between is forgotten."""
     with database() as data:
         [sold] = data.execute("SELECT sold FROM totals").fetchone()
         time.sleep(GAP)
@@ -140,8 +159,12 @@ COMPLETED = {
     "knows events only": grant_by_event,
     "forgets after a day": grant_by_event,
     "the page grants, too": grant_by_event,
-    "marks before work": lambda event, session: is_new(event) and is_complete(session) and grant_once(session),
-    "counts side by side": lambda event, session: is_new(event) and [count_a_sale(), grant_once(session)],
+    "marks before work": lambda event, session: (
+        is_new(event) and is_complete(session) and grant_once(session)
+    ),
+    "counts side by side": lambda event, session: (
+        is_new(event) and [count_a_sale(), grant_once(session)]
+    ),
 }
 """What is done with a paid session, by mistake."""
 
@@ -153,7 +176,10 @@ def handle(event):
     else:
         only = "" if mistake == "undoes" else " AND status = 'open'"
         with database() as data:
-            data.execute(f"UPDATE sales SET status = 'declined' WHERE session = ?{only}", (thing["checkout_session"],))
+            data.execute(
+                f"UPDATE sales SET status = 'declined' WHERE session = ?{only}",
+                (thing["checkout_session"],),
+            )
 
 
 class Receiver(BaseHTTPRequestHandler):
@@ -163,8 +189,12 @@ class Receiver(BaseHTTPRequestHandler):
         signature = self.headers.get("Service-Signature", "")
         status = 200
         if event["type"] != "webhook.ping":
-            expected = hmac.new(fact("endpoint", dict)["secret"].encode(), body, hashlib.sha256).hexdigest()
-            if mistake != "no signature" and not hmac.compare_digest(signature.encode(), expected.encode()):
+            expected = hmac.new(
+                fact("endpoint", dict)["secret"].encode(), body, hashlib.sha256
+            ).hexdigest()
+            if mistake != "no signature" and not hmac.compare_digest(
+                signature.encode(), expected.encode()
+            ):
                 status = 401
             elif mistake == "works afterwards":
                 Thread(target=lambda: [time.sleep(GAP), handle(event)], daemon=False).start()
@@ -175,7 +205,10 @@ class Receiver(BaseHTTPRequestHandler):
     def do_GET(self):
         """The page to which the buyer returns."""
         [session] = parse_qs(urlsplit(self.path).query)["session"]
-        paid = {"the page grants, too": ["complete"], "processing is paid": ["processing", "complete"]}.get(mistake, [])
+        paid = {
+            "the page grants, too": ["complete"],
+            "processing is paid": ["processing", "complete"],
+        }.get(mistake, [])
         if mistake == "the redirect is a payment" or (paid and status_of(session) in paid):
             grant_once(session)
         self.answer(200)
@@ -199,15 +232,22 @@ def reconcile(session):
 
 def order(buyer, page):
     basket = {"description": "Ten credits", "unit_amount": 5000, "quantity": 1}
-    body = {"mode": "payment", "currency": "XAF", "customer_email": f"{buyer}@example.com", "line_items": [basket]}
-    session = call("POST", "/v1/checkout-sessions/", {**body, "success_url": page}, f"order-{buyer}").get("id")
+    body = {
+        "mode": "payment",
+        "currency": "XAF",
+        "customer_email": f"{buyer}@example.com",
+        "line_items": [basket],
+    }
+    session = call(
+        "POST", "/v1/checkout-sessions/", {**body, "success_url": page}, f"order-{buyer}"
+    ).get("id")
     with database() as data:
         data.execute("INSERT OR IGNORE INTO sales (buyer, session) VALUES (?, ?)", (buyer, session))
     return session
 
 
 def pay(session, method, attempt=1):
-    """Make this attempt at a payment as a buyer does; None where it was made before the shop was ended."""
+    """Make this attempt at a payment as a buyer; None if made before the shop was ended."""
     made = call("GET", "/_emulator/objects?kind=payment_intent")["data"]
     if sum(intent["checkout_session"] == session for intent in made) >= attempt:
         return None
@@ -222,11 +262,18 @@ def play():
         data.execute("UPDATE facts SET value = ? WHERE name = 'port'", (str(server.server_port),))
     Thread(target=server.serve_forever, daemon=True).start()
     url = f"http://127.0.0.1:{server.server_port}/"
-    endpoint = {"name": "Shop", "url": url, "events": ["checkout.session.completed", "payment_intent.failed"]}
+    endpoint = {
+        "name": "Shop",
+        "url": url,
+        "events": ["checkout.session.completed", "payment_intent.failed"],
+    }
     fact("endpoint", lambda: call("POST", "/v1/webhooks/", endpoint))
     thanks = f"{url}thanks?session={{CHECKOUT_SESSION_ID}}"
     phone = {"type": "mobile_money", "phone": "+24177000000"}
-    sessions = [fact(f"session of {buyer}", lambda buyer=buyer: order(buyer, thanks)) for buyer in ("awa", "ben")]
+    sessions = [
+        fact(f"session of {buyer}", lambda buyer=buyer: order(buyer, thanks))
+        for buyer in ("awa", "ben")
+    ]
     pay(sessions[0], {**phone, "phone": TOO_LITTLE_MONEY})
     for session, attempt in zip(sessions, (2, 1), strict=True):
         status = pay(session, phone, attempt)
@@ -246,7 +293,13 @@ def play():
 if __name__ == "__main__":
     if "--print" in sys.argv:
         with database() as data:
-            sales = data.execute("SELECT buyer, 10 * grants, status FROM sales ORDER BY buyer").fetchall()
-            print(json.dumps({"sales": sales, "sold": data.execute("SELECT sold FROM totals").fetchone()[0]}))
+            sales = data.execute(
+                "SELECT buyer, 10 * grants, status FROM sales ORDER BY buyer"
+            ).fetchall()
+            print(
+                json.dumps(
+                    {"sales": sales, "sold": data.execute("SELECT sold FROM totals").fetchone()[0]}
+                )
+            )
     else:
         play()

@@ -1,4 +1,4 @@
-"""``test app``: what it says of clients that differ in one header, and of commands and stories that are none."""
+"""``test app``: its words on clients that differ in one header, on wrong commands and stories."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ CLIENT = (sys.executable, str(Path(__file__).with_name("client.py")))
 CARELESS = ("--", *CLIENT, "careless")
 
 UNSEEN = (
-    "Only the state of the service was compared, not your own: add --check or --check-sqlite, or return a function."
+    "Only the state of the service was compared, not your own: add --check or --check-sqlite, or"
+    " return a function."
 )
 
 
@@ -45,7 +46,10 @@ def sweep(*arguments: str | Path) -> Ended:
 def test_a_client_that_repeats_with_its_idempotency_key_ends_the_same_after_every_fault() -> None:
     ended = sweep("--", *CLIENT)
     assert ended.status == 0, ended
-    report = rf"No problem in (\d+) cases\.\n{re.escape(UNSEEN)}\n5 requests, 0 deliveries, (\d+) runs\.\n"
+    report = (
+        rf"No problem in (\d+) cases\.\n{re.escape(UNSEEN)}\n5 requests, 0 deliveries, (\d+)"
+        r" runs\.\n"
+    )
     counted = re.fullmatch(report, ended.output)
     assert counted, ended
     cases, runs = map(int, counted.groups())
@@ -55,7 +59,9 @@ def test_a_client_that_repeats_with_its_idempotency_key_ends_the_same_after_ever
 def test_one_cause_is_one_paragraph_with_its_places_the_worst_first(tmp_path: Path) -> None:
     """And with how to run it again, and how to repair it."""
     report = tmp_path / "report.xml"
-    tried = [f"--only={case}" for case in ("3:drop-after", "5:drop-before", "5:drop-after", "5:garbled")]
+    tried = [
+        f"--only={case}" for case in ("3:drop-after", "5:drop-before", "5:drop-after", "5:garbled")
+    ]
     ended = sweep(*tried, "--then=3d", "--junit", report, *CARELESS)
     assert ended.status == 1
     lines = ended.output.splitlines()
@@ -71,19 +77,31 @@ def test_one_cause_is_one_paragraph_with_its_places_the_worst_first(tmp_path: Pa
     ]
     assert "        2 refunds succeeded (2,000 XAF) instead of 1 (1,000 XAF)" in lines
     command = shlex.join([*CLIENT, "careless"])
-    assert f"    again: payments-emulator test app --only 3:drop-after --then=3d -- {command}" in lines
+    assert (
+        f"    again: payments-emulator test app --only 3:drop-after --then=3d -- {command}" in lines
+    )
     [link] = [line.removeprefix("    fix: ") for line in lines if line.startswith("    fix: ")]
     assert link.endswith("#send-a-request-again")
     assert Path(urlsplit(link).path).is_file()
     assert "5 requests, 0 deliveries, 6 runs.\n" in ended.output
     assert "Without any fault, warning of the audit: A refund was sent without" in ended.output
     suite = ElementTree.parse(report).getroot()
-    assert [failure.get("message") for failure in suite.iter("failure")] == [lines[2].removeprefix("1. ")]
+    assert [failure.get("message") for failure in suite.iter("failure")] == [
+        lines[2].removeprefix("1. ")
+    ]
 
 
 def test_what_a_rule_finds_can_be_ignored() -> None:
-    """The careless refund breaks ``refund-without-key`` in the baseline already; here what only the fault shows."""
-    chosen = ("--only", "3:error-after", "--only", "5:error-after", "--json", "--ignore", "unsafe-retry")
+    """The baseline shows the careless refund's ``refund-without-key``; here only the fault does."""
+    chosen = (
+        "--only",
+        "3:error-after",
+        "--only",
+        "5:error-after",
+        "--json",
+        "--ignore",
+        "unsafe-retry",
+    )
     cases = json.loads(sweep(*chosen, *CARELESS).output)["cases"]
     assert [each["case"] for each in cases] == ["3:error-after", "5:error-after"]
     assert "2 subscriptions active instead of 1" in cases[0]["differences"]
@@ -97,7 +115,8 @@ from urllib.request import Request, urlopen
 
 def post(path, body, key=os.environ["PAYMENTS_EMULATOR_KEY"]):
     headers = {"Authorization": "Bearer " + key, "Content-Type": "application/json"}
-    with urlopen(Request(os.environ["PAYMENTS_EMULATOR_URL"] + path, json.dumps(body).encode(), headers)) as response:
+    url = os.environ["PAYMENTS_EMULATOR_URL"] + path
+    with urlopen(Request(url, json.dumps(body).encode(), headers)) as response:
         return json.load(response)
 
 AWA = {"email": "awa@example.com", "name": "Awa Diop"}
@@ -133,7 +152,11 @@ def test_a_case_that_there_is_not_is_a_usage_error(option: str, case: str, messa
 @pytest.mark.long
 def test_a_run_without_end_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(app, "PATIENCE", 5.0)
-    ended = sweep("--only", "1:drop-after", *scenario("try:\n    make()\nexcept OSError:\n    time.sleep(3600)"))
+    ended = sweep(
+        "--only",
+        "1:drop-after",
+        *scenario("try:\n    make()\nexcept OSError:\n    time.sleep(3600)"),
+    )
     assert "the scenario fails: it does not end: after " in ended.output, ended
 
 
@@ -141,8 +164,14 @@ def test_a_run_without_end_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None
     ("said", "shown"),
     [
         ("no shop here", "no shop here\n"),
-        ("TypeError [CODE]: no shop here\n\nNode.js v20", "TypeError [CODE]: no shop here\n"),  # Node's last line
-        ("FAILED test_shop.py::test_refund - assert 1\n1 failed in 3.79s", "FAILED test_shop.py::test_refund - "),
+        (
+            "TypeError [CODE]: no shop here\n\nNode.js v20",
+            "TypeError [CODE]: no shop here\n",
+        ),  # Node's last line
+        (
+            "FAILED test_shop.py::test_refund - assert 1\n1 failed in 3.79s",
+            "FAILED test_shop.py::test_refund - ",
+        ),
         ("no shop here" + 5000 * ".", "no shop here..."),
         # An assertion of Node says in the next lines what it compared.
         (
@@ -156,17 +185,28 @@ def test_a_command_that_fails_by_itself_is_not_examined(said: str, shown: str) -
     """The line that names the error is shown, of a long one its beginning."""
     ended = sweep("--", sys.executable, "-c", f"raise SystemExit({said!r})")
     assert ended.status == 1
-    assert f"fails without any fault, so nothing else was tried: exit status 1, {shown}" in ended.output
+    assert (
+        f"fails without any fault, so nothing else was tried: exit status 1, {shown}"
+        in ended.output
+    )
     assert max(map(len, ended.output.splitlines())) < 500
 
 
-def test_a_command_that_does_not_use_its_sandbox_is_said_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pytest suite has a key for each test; after a reset no fault would ever strike, and every command would pass."""
+def test_a_command_that_does_not_use_its_sandbox_is_said_what_to_do(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A pytest suite has keys for its tests; after a reset no fault strikes, so all would pass."""
     silent = sweep(*scenario(""))
-    assert (silent.status, "No request of COMMAND reached the sandbox" in silent.errors) == (2, True)
+    assert (silent.status, "No request of COMMAND reached the sandbox" in silent.errors) == (
+        2,
+        True,
+    )
     others = sweep(*scenario("post('/v1/customers/', AWA, 'sk_test_of-a-test')"))
     assert others.status == 2
-    for sentence in ("COMMAND uses worlds of other keys (of-a-test)", "call payments.test_app(scenario) in a test"):
+    for sentence in (
+        "COMMAND uses worlds of other keys (of-a-test)",
+        "call payments.test_app(scenario) in a test",
+    ):
         assert sentence in others.errors
     resets = sweep(*scenario("post('/_emulator/reset', {})\nmake()"))
     assert resets.status == 1
@@ -249,8 +289,17 @@ data.commit()
 @pytest.mark.parametrize("is_broken", [False, True])
 def test_the_rows_of_a_sqlite_file_are_compared(is_broken: bool) -> None:
     """But for keys, times, ids of events, and what differs without any fault, which is said."""
-    ended = sweep("--check-sqlite", "shop.db", "--only", "1:drop-after", *scenario(f"BROKEN = {is_broken}" + KEEPS))
-    assert "Left out, as logs of events or different without any fault: seen, sold.run." in ended.output
+    ended = sweep(
+        "--check-sqlite",
+        "shop.db",
+        "--only",
+        "1:drop-after",
+        *scenario(f"BROKEN = {is_broken}" + KEEPS),
+    )
+    assert (
+        "Left out, as logs of events or different without any fault: seen, sold.run."
+        in ended.output
+    )
     if is_broken:
         assert "the check returns other lines: + \"sold: basket='twice'\"" in ended.output, ended
     else:
@@ -272,7 +321,9 @@ Story = Callable[[Emulator], Any]
 
 @pytest.fixture
 def payments(local_server: LocalServer, world_name: str) -> Iterator[Emulator]:
-    with Emulator(key=f"sk_test_{world_name}", clock=START, seed=7, server=local_server) as emulator:
+    with Emulator(
+        key=f"sk_test_{world_name}", clock=START, seed=7, server=local_server
+    ) as emulator:
         yield emulator
 
 
@@ -296,7 +347,11 @@ def customer(payments: Emulator, name: str) -> str:
     return str(post(payments, "/v1/customers/", body, name)["id"])
 
 
-BASKET = {"mode": "payment", "currency": "XAF", "line_items": [{"description": "Basket", "unit_amount": 2000}]}
+BASKET = {
+    "mode": "payment",
+    "currency": "XAF",
+    "line_items": [{"description": "Basket", "unit_amount": 2000}],
+}
 
 
 def order(payments: Emulator) -> str:
@@ -309,7 +364,7 @@ def two_customers(payments: Emulator) -> None:
 
 
 def shop(remembers: bool) -> Story:
-    """Return the story of a shop that sells one basket, learns by webhook that it is paid, and looks it up at night."""
+    """Return a shop's story: sells a basket, learns of payment by webhook, looks it up at night."""
 
     def play(payments: Emulator) -> Callable[[], int]:
         shipped: list[str] = []
@@ -317,7 +372,9 @@ def shop(remembers: bool) -> Story:
 
         def receive(environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
             event = json.loads(environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"])))
-            if event["type"] == "checkout.session.completed" and not (remembers and event["id"] in handled):
+            if event["type"] == "checkout.session.completed" and not (
+                remembers and event["id"] in handled
+            ):
                 shipped.append(event["id"])
             handled.add(event["id"])
             start("200 OK", [])
@@ -335,23 +392,35 @@ def shop(remembers: bool) -> Story:
     return play
 
 
-def test_a_shop_that_remembers_and_looks_up_survives_every_webhook_fault(payments: Emulator) -> None:
+def test_a_shop_that_remembers_and_looks_up_survives_every_webhook_fault(
+    payments: Emulator,
+) -> None:
     """The world that is examined is not the test's own."""
     payments.customer()
-    tried = [f"{number}:{kind}" for number in (1, 2, 3) for kind in ("lost", "late", "twice", "swapped")]
+    tried = [
+        f"{number}:{kind}" for number in (1, 2, 3) for kind in ("lost", "late", "twice", "swapped")
+    ]
     report = payments.test_app(shop(remembers=True), only=tried)
     assert (report.runs, report.findings, report.unreached) == (14, [], [])
     assert payments.client.get("/v1/customers/").json()["pagination"]["count"] == 1
 
 
-def test_one_that_forgets_ships_twice_and_one_that_verifies_nothing_is_found_by_the_audit(payments: Emulator) -> None:
+def test_one_that_forgets_ships_twice_and_one_that_verifies_nothing_is_found_by_the_audit(
+    payments: Emulator,
+) -> None:
     """A forged delivery is passed on as it came: to reject it is up to the application."""
     text = failing(payments, shop(remembers=False), "lost", "twice", "answered-late", "1:forged")
     for words in (
         "1. An event that comes twice is handled twice: the check returns 2 instead of 1\n",
-        "checkout.session.completed: answered too late, so delivered again\n        the check returns 2 instead of 1\n",
+        (
+            "checkout.session.completed: answered too late, so delivered again\n        the check"
+            " returns 2 instead of 1\n"
+        ),
         "checkout.session.completed: delivered twice\n",
-        ". A webhook that was tampered with was accepted (forged-webhook-believed)\n    delivery 1, ",
+        (
+            ". A webhook that was tampered with was accepted (forged-webhook-believed)\n   "
+            " delivery 1, "
+        ),
         ": delivered after a forged copy of it\n",
         "#verify-every-webhook",
         'again: payments.test_app(scenario, only=["1:forged"])',
@@ -367,7 +436,11 @@ def test_objects_that_belong_to_others_are_a_difference(payments: Emulator) -> N
         awa, ben = customer(payments, "awa"), customer(payments, "ben")
         answer = payments.client.get(f"/v1/customers/{ben}/")
         for each in (awa, ben if answer.is_success else awa):
-            post(payments, "/v1/payment-intents/", {"customer": each, "amount": 5000, "currency": "XAF"})
+            post(
+                payments,
+                "/v1/payment-intents/",
+                {"customer": each, "amount": 5000, "currency": "XAF"},
+            )
 
     text = failing(payments, play, "3:throttled")
     assert "customers by their payment intents: 1 with 2 instead of 2 with 1" in text
@@ -375,28 +448,44 @@ def test_objects_that_belong_to_others_are_a_difference(payments: Emulator) -> N
 
 
 @pytest.mark.parametrize("looks", [False, True])
-def test_a_state_that_is_the_same_though_nobody_pays_is_said(payments: Emulator, looks: bool) -> None:
-    """It is no problem: the check may be about something else. Who looks at the payment has another state."""
+def test_a_state_that_is_the_same_though_nobody_pays_is_said(
+    payments: Emulator, looks: bool
+) -> None:
+    """It is no problem: the check may be on other things. Looks at the payment change the state."""
 
     def play(payments: Emulator) -> Callable[[], Any]:
         session = order(payments)
         payments.pay(session)
-        return lambda: payments.api.get(f"/v1/checkout-sessions/{session}/")["status"] if looks else 1
+        return lambda: (
+            payments.api.get(f"/v1/checkout-sessions/{session}/")["status"] if looks else 1
+        )
 
     report = payments.test_app(play, only=["refused-later"])
-    assert report.unseen.startswith("Your own state is the same whether the buyer pays or not") != looks
+    assert (
+        report.unseen.startswith("Your own state is the same whether the buyer pays or not")
+        != looks
+    )
 
 
 def test_each_fault_has_its_section_in_the_guide() -> None:
-    kinds, advice = ((ROOT / f"docs/guide/{name}.md").read_text("utf-8") for name in ("test-app", "going-live"))
-    assert {each.section for each in ADVICE.values()} <= set(re.findall("^### (.+)$", advice, re.MULTILINE))
-    assert {kind.name for kind in FAULT_KINDS} <= set(re.findall(r"^\| `([a-z-]+)` \|", kinds, re.MULTILINE))
+    kinds, advice = (
+        (ROOT / f"docs/guide/{name}.md").read_text("utf-8") for name in ("test-app", "going-live")
+    )
+    assert {each.section for each in ADVICE.values()} <= set(
+        re.findall("^### (.+)$", advice, re.MULTILINE)
+    )
+    assert {kind.name for kind in FAULT_KINDS} <= set(
+        re.findall(r"^\| `([a-z-]+)` \|", kinds, re.MULTILINE)
+    )
 
 
 def test_every_kind_is_tried_once_before_any_is_tried_twice() -> None:
     """So that a budget that ends early has seen each kind."""
     tried = cases(
-        [*(Place(REQUEST, n, "POST /v1/x/") for n in range(1, 9)), *(Place(DELIVERY, n, "x") for n in range(1, 30))]
+        [
+            *(Place(REQUEST, n, "POST /v1/x/") for n in range(1, 9)),
+            *(Place(DELIVERY, n, "x") for n in range(1, 30)),
+        ]
     )
     # These want a delivery with a later one, about its customer too, or a payment.
     elsewhere = {"stale", "overlapping", "pending", "refused-later", "redirected-unpaid"}
@@ -417,10 +506,14 @@ def test_a_story_without_a_request_or_with_two_ends_is_not_examined(payments: Em
 
     assert "it sends no request to the service" in failing(payments, lambda payments: None)
     text = failing(payments, play)
-    assert re.search(r"does not end the same twice.*\n.*2 customers active instead of 1", text), text
+    assert re.search(r"does not end the same twice.*\n.*2 customers active instead of 1", text), (
+        text
+    )
 
 
-def test_a_budget_that_ends_first_is_a_warning_and_an_error_where_all_was_asked_for(payments: Emulator) -> None:
+def test_a_budget_that_ends_first_is_a_warning_and_an_error_where_all_was_asked_for(
+    payments: Emulator,
+) -> None:
     with pytest.warns(UnfinishedTestApp, match=r"The budget ended after 0 of \d+ cases\."):
         report = payments.test_app(two_customers, budget=0)
     assert re.fullmatch(r"No problem in 0 of \d+ cases\.", report.headline)
@@ -448,17 +541,22 @@ def test_a_scenario_that_wants_the_payment_at_once_shows_nothing(payments: Emula
 
     report = payments.test_app(play, only=["pending", "refused-later"])
     assert [case.name for case in report.unjudged] == ["1:pending"]
-    assert "Nothing was shown, since the scenario wants the payment at once: 1:pending.\n" in f"{report.text()}\n"
+    assert (
+        "Nothing was shown, since the scenario wants the payment at once: 1:pending.\n"
+        in f"{report.text()}\n"
+    )
 
 
 def repeating(attempts: int, pause: Callable[[httpx.Response], float], customers: int = 2) -> Story:
-    """Return a story of some customers, whose requests are sent again after a pause (seconds) that depends on the answer."""
+    """Return a story of customers whose requests repeat after a pause (seconds) by response."""
 
     def play(payments: Emulator) -> None:
         for name in ("awa", "ben", "cat", "dan", "eve")[:customers]:
             for _ in range(attempts):
                 body = {"email": f"{name}@example.com", "name": name}
-                answer = payments.client.post("/v1/customers/", json=body, headers={"Idempotency-Key": name})
+                answer = payments.client.post(
+                    "/v1/customers/", json=body, headers={"Idempotency-Key": name}
+                )
                 if answer.is_success:
                     break
                 time.sleep(pause(answer))
@@ -467,9 +565,11 @@ def repeating(attempts: int, pause: Callable[[httpx.Response], float], customers
 
 
 def test_pauses_of_zero_are_recognized_and_said_once(payments: Emulator) -> None:
-    """A test's client seldom waits. Forty paragraphs on that would hide what is wrong. A busy machine may delay one."""
+    """A test's client seldom waits, and forty paragraphs hide defects. A busy machine may delay."""
     pauses = chain([1.1], repeat(0.0))
-    report = payments.test_app(repeating(3, lambda answer: next(pauses), 5), only=["throttled", "error-after"])
+    report = payments.test_app(
+        repeating(3, lambda answer: next(pauses), 5), only=["throttled", "error-after"]
+    )
     assert report.passed
     assert report.text().count("No attempt waited") == 1
     assert "ignored-retry-after and retried-too-soon" in report.text()

@@ -1,4 +1,4 @@
-"""Wrong shops, each with one mistake that people make: the examination that names it in its first three lines."""
+"""Wrong shops, each with a mistake that people make; the first three lines of a report name it."""
 
 from __future__ import annotations
 
@@ -43,13 +43,22 @@ CREDITS = {
         "2:overlapping",
         "Two events that come at the same moment are not handled as one after the other",
     ),
-    "knows events only": ("2:reissued", "A change that comes again under another event id is handled twice"),
-    "forgets after a day": ("2:days-later", "An event that comes again days later is handled twice"),
+    "knows events only": (
+        "2:reissued",
+        "A change that comes again under another event id is handled twice",
+    ),
+    "forgets after a day": (
+        "2:days-later",
+        "An event that comes again days later is handled twice",
+    ),
     "undoes": ("1:swapped", LATE),
     "the page grants, too": ("2:late", LATE),
     "never asks": ("2:lost", "What a lost webhook would have said is never asked for"),
     "no signature": ("2:forged", "A webhook that was tampered with was accepted"),
-    "asks for money again": ("2:pending", "A payment that the operator answers an hour later is not understood"),
+    "asks for money again": (
+        "2:pending",
+        "A payment that the operator answers an hour later is not understood",
+    ),
     "processing is paid": ("2:refused-later", "A payment without an answer yet is taken for paid"),
     "the redirect is a payment": (
         "2:redirected-unpaid",
@@ -63,7 +72,7 @@ CREDITS = {
 """By mistake: the case that shows it, and how the report names it."""
 
 IN_SHORT = ("looks first", "works afterwards")
-"""Mistakes with two webhooks at once, and with what a kill interrupts: a plain run tries these alone."""
+"""Mistakes at two webhooks at once, or interrupted by a kill: a plain run tries only these."""
 
 
 def tried(mistake: str, *cases: str) -> Ended:
@@ -71,12 +80,19 @@ def tried(mistake: str, *cases: str) -> Ended:
     shop = (sys.executable, str(Path(__file__).with_name("credits.py")), mistake)
     only = [f"--only={each}" for each in cases]
     return sweep(
-        *only, "--clock", "frozen@2026-01-01T00:00:00Z", "--check", shlex.join([*shop, "--print"]), "--", *shop
+        *only,
+        "--clock",
+        "frozen@2026-01-01T00:00:00Z",
+        "--check",
+        shlex.join([*shop, "--print"]),
+        "--",
+        *shop,
     )
 
 
 @pytest.mark.parametrize(
-    "mistake", [pytest.param(each, marks=[] if each in IN_SHORT else pytest.mark.long) for each in CREDITS]
+    "mistake",
+    [pytest.param(each, marks=[] if each in IN_SHORT else pytest.mark.long) for each in CREDITS],
 )
 def test_app_names_the_mistake_of_the_shop_that_sells_credits(mistake: str) -> None:
     """And says how to repeat it."""
@@ -89,7 +105,9 @@ def test_app_names_the_mistake_of_the_shop_that_sells_credits(mistake: str) -> N
 
 @pytest.mark.long
 def test_the_sound_shop_that_sells_credits_ends_the_same() -> None:
-    assert tried("sound", *{case for case, _ in CREDITS.values()}).output.startswith("No problem in ")
+    assert tried("sound", *{case for case, _ in CREDITS.values()}).output.startswith(
+        "No problem in "
+    )
 
 
 @pytest.mark.long
@@ -111,7 +129,7 @@ PAYS, DECLINED = "+24177000000", "+24177000001"
 
 
 def club(kind: str, *, is_wrong: bool) -> Callable[[Emulator], Any]:
-    """Return the story of a club whose webhooks say who is in: a first month, and for ``stale`` one that fails at first."""
+    """Return a club's story: webhooks name its members; a month, for ``stale`` first a failure."""
 
     def play(payments: Emulator) -> Callable[[], Any]:
         access: dict[str, str] = {}
@@ -121,7 +139,9 @@ def club(kind: str, *, is_wrong: bool) -> Callable[[Emulator], Any]:
             event = json.loads(environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"])))
             start("200 OK", [])
             customer, at = event["data"]["object"].get("customer"), event["created_at"]
-            status = {"invoice.paid": "active", "subscription.payment_failed": "past_due"}.get(event["type"])
+            status = {"invoice.paid": "active", "subscription.payment_failed": "past_due"}.get(
+                event["type"]
+            )
             is_news = at >= latest.get(customer, "") or (is_wrong and kind == "stale")
             if status and customer in access and is_news:
                 latest[customer], access[customer] = at, status

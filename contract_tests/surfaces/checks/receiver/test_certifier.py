@@ -39,7 +39,7 @@ SMALL = 10_000
 
 @dataclass(frozen=True)
 class Request:
-    """One request: headers by lower-case name, the raw body, and how many others were being answered at that time."""
+    """A request: headers by lower-case name, raw body, and the number of others in progress."""
 
     headers: dict[str, str]
     body: bytes
@@ -52,7 +52,9 @@ class Request:
     @property
     def signature(self) -> str:
         """The signature, or the token or the credentials; empty where there are none."""
-        return self.headers.get("service-signature", self.headers.get("authorization", "").partition(" ")[2])
+        return self.headers.get(
+            "service-signature", self.headers.get("authorization", "").partition(" ")[2]
+        )
 
     def proof(self, method: str) -> str | None:
         """What stands where this method has its proof, or None where the header is missing."""
@@ -63,14 +65,15 @@ class Request:
 
 
 Defect = Callable[["Receiver", Request], int | None]
-"""What answers in the place of a good receiver: with a status, or with None where it does not show; -1 hangs up."""
+"""The response instead of a good receiver's: a status; None where invisible; -1 hangs up."""
 
 
 @dataclass
 class Receiver:
-    """A good receiver: it checks the proof of ``method`` over the raw body and accepts whatever is genuine.
+    """A good receiver: verifies ``method``'s proof over the raw body and accepts all genuine ones.
 
-    ``in_one_go`` is the defect of one that takes what arrived first for the whole body, unless that is large.
+    ``in_one_go`` is the defect of one that takes what arrived first for the whole body, unless that
+    is large.
     """
 
     method: str = "HMAC_SHA256"
@@ -110,7 +113,10 @@ class Receiver:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.busy += 1
         _, *lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-        headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines if line)}
+        headers = {
+            name.lower(): value.strip()
+            for name, _, value in (line.partition(":") for line in lines if line)
+        }
         length = int(headers["content-length"])
         read = reader.read if self.in_one_go and length < SMALL else reader.readexactly
         request = Request(headers, await read(length), self.busy - 1)
@@ -119,19 +125,24 @@ class Receiver:
         self.busy -= 1
         if status > 0:
             more = "Location: /elsewhere\r\n" if 300 <= status < 400 else ""
-            writer.write(f"HTTP/1.1 {status} Said\r\nContent-Length: 0\r\n{more}Connection: close\r\n\r\n".encode())
+            writer.write(
+                f"HTTP/1.1 {status} Said\r\n"
+                f"Content-Length: 0\r\n{more}Connection: close\r\n\r\n".encode()
+            )
         writer.close()
         with suppress(OSError):  # the sender hung up, with some of the body still to come
             await writer.wait_closed()
 
 
 def genuine(method: str, request: Request, **leniency: Any) -> bool:
-    """Return whether the request proves by this method who sent it. ``leniency`` is for the library of tokens."""
+    """Return whether a request proves its sender by this method. ``leniency`` is for tokens."""
     scheme, _, proof = request.headers.get("authorization", "").partition(" ")
     if method == "HMAC_SHA256":
         return same(request.headers.get("service-signature", ""), signature(request.body))
     if method == "BASIC":
-        return scheme == "Basic" and same(proof, base64.b64encode(f"{WEBHOOK}:{SECRET}".encode()).decode())
+        return scheme == "Basic" and same(
+            proof, base64.b64encode(f"{WEBHOOK}:{SECRET}".encode()).decode()
+        )
     claims = claimed(proof, **leniency) if scheme == "Bearer" else None
     return claims is not None and claims["body_sha256"] == hashlib.sha256(request.body).hexdigest()
 
@@ -143,7 +154,9 @@ def signature(body: bytes) -> str:
 def claimed(token: str, **options: Any) -> Any:
     """What a token claims, or None if it is not to be trusted."""
     try:
-        return jwt.decode(token, SECRET, algorithms=["HS256"], options={"require": ["exp"], **options})
+        return jwt.decode(
+            token, SECRET, algorithms=["HS256"], options={"require": ["exp"], **options}
+        )
     except jwt.InvalidTokenError:
         return None
 
@@ -160,7 +173,11 @@ def same(given: str, expected: str) -> bool:
 
 
 def well_formed(method: str, given: str) -> bool:
-    form = {"HMAC_SHA256": r"[0-9a-f]{64}", "JWT": r"[^.]+\.[^.]+\.[^.]*", "BASIC": r"[A-Za-z0-9+/]+=*"}[method]
+    form = {
+        "HMAC_SHA256": r"[0-9a-f]{64}",
+        "JWT": r"[^.]+\.[^.]+\.[^.]*",
+        "BASIC": r"[A-Za-z0-9+/]+=*",
+    }[method]
     return re.fullmatch(form, given) is not None
 
 
@@ -176,7 +193,9 @@ def of_type(*types: str, status: int) -> Defect:
 
 def over(change: Callable[[bytes], bytes]) -> Defect:
     """Return a receiver that computes signatures over something it made of the body."""
-    return lambda receiver, request: 200 if same(request.signature, signature(change(request.body))) else 401
+    return lambda receiver, request: (
+        200 if same(request.signature, signature(change(request.body))) else 401
+    )
 
 
 def normal(body: bytes) -> bytes:
@@ -223,7 +242,9 @@ def test_a_good_receiver_passes_every_check(method: str) -> None:
 
 
 def old(receiver: Receiver, request: Request) -> bool:
-    return datetime.fromisoformat(request.event["created_at"]) < datetime.now(UTC) - timedelta(minutes=5)
+    return datetime.fromisoformat(request.event["created_at"]) < datetime.now(UTC) - timedelta(
+        minutes=5
+    )
 
 
 def out_of_the_blue(receiver: Receiver, request: Request) -> bool:
@@ -241,14 +262,26 @@ def is_garbage(receiver: Receiver, request: Request) -> bool:
 def half_signed(receiver: Receiver, request: Request) -> bool:
     """Return whether a new event has a token that is in order but for who signed it."""
     token = request.proof("JWT") or ""
-    claims = claimed(token, verify_signature=False, verify_exp=True) if well_formed("JWT", token) else None
+    claims = (
+        claimed(token, verify_signature=False, verify_exp=True)
+        if well_formed("JWT", token)
+        else None
+    )
     in_order = claims is not None and algorithm(token) == "HS256"
-    return in_order and receiver.is_new(request) and claims["body_sha256"] == hashlib.sha256(request.body).hexdigest()
+    return (
+        in_order
+        and receiver.is_new(request)
+        and claims["body_sha256"] == hashlib.sha256(request.body).hexdigest()
+    )
 
 
 def credentials(request: Request) -> list[str]:
     given = request.proof("BASIC") or ""
-    return base64.b64decode(given).decode().split(":") if well_formed("BASIC", given) and "." not in given else ["", ""]
+    return (
+        base64.b64decode(given).decode().split(":")
+        if well_formed("BASIC", given) and "." not in given
+        else ["", ""]
+    )
 
 
 def issued(request: Request) -> Any:
@@ -256,7 +289,10 @@ def issued(request: Request) -> Any:
 
 
 REJECTED: dict[str, Defect] = {
-    "unsigned": where(lambda r, request: {*request.headers}.isdisjoint({"service-signature", "authorization"}), 200),
+    "unsigned": where(
+        lambda r, request: {*request.headers}.isdisjoint({"service-signature", "authorization"}),
+        200,
+    ),
     "empty": where(lambda r, request: request.proof(r.method) == "", 200),
     "garbage": where(is_garbage, 500),
     "non-ascii": where(lambda r, request: not (request.proof(r.method) or "").isascii(), 500),
@@ -284,7 +320,9 @@ HMAC: dict[str, Defect] = {
     "late": where(old, 400),
     "text": over(normal),
     "spacing": over(lambda body: rewritten(body, ensure_ascii=False)),
-    "forged-secret": where(lambda r, request: r.is_new(request) and well_formed(r.method, request.signature), 200),
+    "forged-secret": where(
+        lambda r, request: r.is_new(request) and well_formed(r.method, request.signature), 200
+    ),
     "forged-method": where(lambda r, request: genuine("JWT", request), 200),
 }
 
@@ -294,7 +332,9 @@ JWT: dict[str, Defect] = {
     "stale-token": where(lambda r, request: genuine("JWT", request, verify_exp=False), 200),
     "forged-secret": where(half_signed, 200),
     "forged-method": where(lambda r, request: genuine("HMAC_SHA256", request), 200),
-    "forged-algorithm": where(lambda r, request: algorithm(request.proof("JWT") or "") == "none", 200),
+    "forged-algorithm": where(
+        lambda r, request: algorithm(request.proof("JWT") or "") == "none", 200
+    ),
 }
 
 BASIC: dict[str, Defect] = {
@@ -313,7 +353,9 @@ DEFECTS = [
 
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize(("method", "check", "defect"), DEFECTS)
-def test_a_defect_is_found_by_its_check_and_by_no_other(method: str, check: str, defect: Defect) -> None:
+def test_a_defect_is_found_by_its_check_and_by_no_other(
+    method: str, check: str, defect: Defect
+) -> None:
     assert failed(Receiver(method, defect)) == {check}
 
 
@@ -327,27 +369,39 @@ def test_each_check_has_its_defect_and_some_method() -> None:
     assert {*HMAC, *JWT, *BASIC, "slow"} == names
     assert {check.name for method in METHODS for check in checks_of(method)} == names
     assert len(names) == len(CHECKS)
-    assert list(METHODS) == bundles.load("service")["components"]["schemas"]["SigningMethod"]["enum"]
+    assert (
+        list(METHODS) == bundles.load("service")["components"]["schemas"]["SigningMethod"]["enum"]
+    )
 
 
 def test_a_receiver_that_takes_no_good_event_is_asked_no_more() -> None:
     """It would reject the bad ones too, and look good; one that hangs up on the ping is none."""
     results = certify(Receiver(defect=where(lambda receiver, request: True, 404)))
-    assert [(result.check.name, result.passed) for result in results] == [("ping", False), ("good", False)]
+    assert [(result.check.name, result.passed) for result in results] == [
+        ("ping", False),
+        ("good", False),
+    ]
     with pytest.raises(certifier.NoReceiver, match="closed before the answer"):
         certify(Receiver(defect=where(lambda receiver, request: True, -1)))
-    result = next(result for result in certify(Receiver(defect=REJECTED["garbage"])) if not result.passed)
-    assert (certifier.advice_for(result) or "").startswith(certifier.CRASHED), "an exception is no API error"
+    result = next(
+        result for result in certify(Receiver(defect=REJECTED["garbage"])) if not result.passed
+    )
+    assert (certifier.advice_for(result) or "").startswith(certifier.CRASHED), (
+        "an exception is no API error"
+    )
 
 
 def test_a_receiver_that_does_not_answer_the_ping_in_time_is_none() -> None:
-    """This one takes connections and reads nothing; the time is short, since no receiver is to manage it."""
-    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(certifier.NoReceiver, match="no answer with"):
+    """It takes connections but reads nothing; the time is short, as no receiver may manage it."""
+    with (
+        socket.create_server(("127.0.0.1", 0)) as silent,
+        pytest.raises(certifier.NoReceiver, match="no answer with"),
+    ):
         asyncio.run(examined(f"http://127.0.0.1:{silent.getsockname()[1]}/", "HMAC_SHA256", 0.05))
 
 
 def test_events_are_those_of_the_service(service_contract: Contract) -> None:
-    """Whatever a good receiver accepted is what the document says, but for the one type that is in no document."""
+    """The document allows all that a good receiver accepted, but for one undocumented type."""
     receiver = Receiver()
     certify(receiver)
     accepted = [request for request in receiver.received if genuine(receiver.method, request)]

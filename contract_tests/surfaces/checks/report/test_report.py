@@ -1,4 +1,4 @@
-"""The one report: the same findings as text, JSON, JUnit XML and a page; and ``test all``, which joins several."""
+"""The one report: equal findings as text, JSON, JUnit XML and page; ``test all`` joins several."""
 
 from __future__ import annotations
 
@@ -26,11 +26,21 @@ DOUBLE = Finding(
     "Send the same `Idempotency-Key`.",
     "payments-emulator test app --only 5:drop-after -- python buy.py",
 )
-SURVIVED = Finding("refund-short", "no test fails when a refund is short", fix="Assert the amount.", severity="warning")
+SURVIVED = Finding(
+    "refund-short",
+    "no test fails when a refund is short",
+    fix="Assert the amount.",
+    severity="warning",
+)
 REMARK = Finding("polling", "Objects were polled (polling)", severity="info")
 
 APP = Report(
-    "test app", "1 problem in 4 cases", [DOUBLE], right=["every other run"], notes=["5 requests."], facts={"runs": 6}
+    "test app",
+    "1 problem in 4 cases",
+    [DOUBLE],
+    right=["every other run"],
+    notes=["5 requests."],
+    facts={"runs": 6},
 )
 SUITE = Report("test suite", "50 %: 1 of 2 mutants caught.", [SURVIVED], right=["payment-twice"])
 CLIENT = Report("test client", "5 requests checked.", [REMARK])
@@ -60,7 +70,10 @@ def test_as_text_and_json_each_finding_has_what_shows_it_how_to_repeat_it_and_wh
             {
                 "name": "a double refund",
                 "title": "A request is sent again without a key: a double refund",
-                "details": ["request 5, POST /v1/refunds/: its response was lost", "    2 refunds instead of 1 <b>"],
+                "details": [
+                    "request 5, POST /v1/refunds/: its response was lost",
+                    "    2 refunds instead of 1 <b>",
+                ],
                 "fix": "Send the same `Idempotency-Key`.",
                 "again": "payments-emulator test app --only 5:drop-after -- python buy.py",
                 "severity": "error",
@@ -75,7 +88,10 @@ def test_as_junit_all_that_was_tried_is_a_case() -> None:
     """Characters that XML does not have are replaced."""
     suite = ElementTree.fromstring(as_junit(APP))
     assert (suite.get("name"), suite.get("tests"), suite.get("failures")) == ("test app", "2", "1")
-    assert {case.get("name"): len(case) for case in suite} == {"a double refund": 1, "every other run": 0}
+    assert {case.get("name"): len(case) for case in suite} == {
+        "a double refund": 1,
+        "every other run": 0,
+    }
     failure = suite.find("testcase/failure")
     assert failure is not None
     assert (failure.get("message"), failure.get("type")) == (DOUBLE.title, "error")
@@ -96,11 +112,18 @@ def test_the_page_escapes_all_and_loads_nothing() -> None:
 
 def test_of_several_examinations_the_worst_comes_first() -> None:
     report = joined("test all", [CLIENT, SUITE, APP])
-    assert report.headline == "2 problems; worst: A request is sent again without a key: a double refund"
+    assert (
+        report.headline
+        == "2 problems; worst: A request is sent again without a key: a double refund"
+    )
     names = ["test app: a double refund", "test suite: refund-short", "test client: polling"]
     assert [each.name for each in report.findings] == names
     assert report.notes == [f"{each.examination}: {each.headline}" for each in (CLIENT, SUITE, APP)]
-    assert [each["examination"] for each in report.facts["examinations"]] == ["test client", "test suite", "test app"]
+    assert [each["examination"] for each in report.facts["examinations"]] == [
+        "test client",
+        "test suite",
+        "test app",
+    ]
     assert joined("test all", [CLIENT]).headline == "No problems"
 
 
@@ -118,11 +141,19 @@ def test_the_application_its_client_and_its_tests_are_in_one_report() -> None:
     ended = examined("--app", APPLICATION, "--json", "--", *OWN_SUITE)
     assert (ended.status, ended.errors) == (1, "")
     report = json.loads(ended.output)
-    assert [each["examination"] for each in report["examinations"]] == ["test app", "test client", "test suite"]
-    assert report["headline"].endswith("; worst: A request is sent again without an Idempotency-Key: a double payment")
+    assert [each["examination"] for each in report["examinations"]] == [
+        "test app",
+        "test client",
+        "test suite",
+    ]
+    assert report["headline"].endswith(
+        "; worst: A request is sent again without an Idempotency-Key: a double payment"
+    )
     severities = [each["severity"] for each in report["findings"]]
     assert severities == sorted(severities, key=["error", "warning", "info"].index)
-    again = next(each["again"] for each in report["findings"] if each["name"].startswith("test suite: "))
+    again = next(
+        each["again"] for each in report["findings"] if each["name"].startswith("test suite: ")
+    )
     assert again.startswith("payments-emulator test suite --only ")
     assert again.endswith(f" -- {shlex.join(OWN_SUITE)}")
 
@@ -137,7 +168,9 @@ def test_a_receiver_is_examined_and_one_that_is_not_there_is_reported() -> None:
     """This one accepts everything."""
     with closing(Receiver()) as receiver:
         ended = examined("--json", "--receiver", receiver.url, "--secret", SECRET, "--", *NOTHING)
-    found = [each["title"] for each in json.loads(ended.output)["findings"] if "receiver" in each["name"]]
+    found = [
+        each["title"] for each in json.loads(ended.output)["findings"] if "receiver" in each["name"]
+    ]
     assert "An event signed with another secret: not rejected" in found
     with socket.socket() as reserved:
         reserved.bind(("127.0.0.1", 0))

@@ -1,4 +1,4 @@
-"""A second emulator that plays the real service: other settings, deviations, and a front that limits and fails."""
+"""A second emulator as the real service: other settings, deviations, and a faulty front."""
 
 from __future__ import annotations
 
@@ -48,9 +48,11 @@ class VirtualTime:
 
 
 class Front:
-    """In front of the service: more than ``rate`` requests a second get 429, and some of the others 503."""
+    """A front of the service: above ``rate`` requests a second 429, and for some others 503."""
 
-    def __init__(self, app: ASGIApp, time: VirtualTime, rate: float, failing: float, seed: int) -> None:
+    def __init__(
+        self, app: ASGIApp, time: VirtualTime, rate: float, failing: float, seed: int
+    ) -> None:
         self._app, self._time, self._rate, self._failing = app, time, rate, failing
         self._random = random.Random(seed)
         self._allowed, self._seen = rate, 0.0
@@ -61,7 +63,10 @@ class Front:
             return
         self._time.sleep(0.02)  # the way there and back
         now = self._time.clock()
-        self._allowed, self._seen = min(self._rate, self._allowed + (now - self._seen) * self._rate), now
+        self._allowed, self._seen = (
+            min(self._rate, self._allowed + (now - self._seen) * self._rate),
+            now,
+        )
         if self._allowed < 1:
             await _fail(send, 429, [(b"retry-after", b"1")])
             return
@@ -73,7 +78,13 @@ class Front:
 
 
 async def _fail(send: Send, status: int, headers: list[tuple[bytes, bytes]]) -> None:
-    await send({"type": "http.response.start", "status": status, "headers": [*headers, (b"content-length", b"0")]})
+    await send(
+        {
+            "type": "http.response.start",
+            "status": status,
+            "headers": [*headers, (b"content-length", b"0")],
+        }
+    )
     await send({"type": "http.response.body", "body": b""})
 
 
@@ -111,8 +122,10 @@ def _deviation(change: Any, *probes: str) -> Deviation:
     return Deviation(Mutant(probes[0], probes[0], probes[0], change), probes)
 
 
-def _error(probe: str, code: str, status: int, other: str, other_status: int | None = None) -> Deviation:
-    """Errors with this code and status have another code, and perhaps another status, in whichever shape."""
+def _error(
+    probe: str, code: str, status: int, other: str, other_status: int | None = None
+) -> Deviation:
+    """Give errors with this code and status another code, perhaps another status, in any shape."""
 
     def change(answer: ServiceAnswer) -> ServiceAnswer:
         if answer.status != status or not isinstance(answer.body, dict):
@@ -122,19 +135,25 @@ def _error(probe: str, code: str, status: int, other: str, other_status: int | N
             return answer
         nested = "error" in answer.body
         changed = {**given, "code": other.lower() if nested else other}
-        return answer._replace(status=other_status or status, body={"error": changed} if nested else changed)
+        return answer._replace(
+            status=other_status or status, body={"error": changed} if nested else changed
+        )
 
     return _deviation((MutationPoint.ANSWERED, change), probe)
 
 
-def _shown(probe: str, kind: Any, fields: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> Deviation:
+def _shown(
+    probe: str, kind: Any, fields: Callable[[Mapping[str, Any]], Mapping[str, Any]]
+) -> Deviation:
     return _deviation(shown(kind, fields), probe)
 
 
 def _lists_without_previous(answer: ServiceAnswer) -> ServiceAnswer:
     if not isinstance(answer.body, dict) or answer.body.get("object") != "list":
         return answer
-    return answer._replace(body={**answer.body, "pagination": {**answer.body["pagination"], "previous": None}})
+    return answer._replace(
+        body={**answer.body, "pagination": {**answer.body["pagination"], "previous": None}}
+    )
 
 
 DEVIATIONS = (
@@ -145,15 +164,27 @@ DEVIATIONS = (
     _error("invalid-currency", "INVALID_CURRENCY", 422, "INVALID_FIELD"),
     _error("duplicate-sku", "DUPLICATE_SKU", 409, "VALIDATION_ERROR", 422),
     _error("canceled-twice", "SUBSCRIPTION_ALREADY_CANCELED", 422, "INVALID_STATUS_TRANSITION"),
-    _error("change-of-a-finalized-invoice", "INVOICE_NOT_DRAFTABLE", 422, "INVALID_STATUS_TRANSITION"),
+    _error(
+        "change-of-a-finalized-invoice", "INVOICE_NOT_DRAFTABLE", 422, "INVALID_STATUS_TRANSITION"
+    ),
     _error("expired-twice", "CHECKOUT_SESSION_EXPIRED", 422, "INVALID_STATUS_TRANSITION"),
-    _error("capture-of-nothing-held", "PAYMENT_INTENT_NOT_CAPTURABLE", 422, "INVALID_STATUS_TRANSITION"),
+    _error(
+        "capture-of-nothing-held", "PAYMENT_INTENT_NOT_CAPTURABLE", 422, "INVALID_STATUS_TRANSITION"
+    ),
     _error("method-not-allowed", "PAYMENT_METHOD_NOT_SUPPORTED", 422, "INVALID_FIELD"),
     _error("idempotency", "IDEMPOTENCY_CONFLICT", 409, "VALIDATION_ERROR", 422),
     _deviation((MutationPoint.ANSWERED, _lists_without_previous), "previous-page"),
-    _shown("one-word-name", Customer, lambda each: {} if each["lastname"] else {"lastname": each["firstname"]}),
+    _shown(
+        "one-word-name",
+        Customer,
+        lambda each: {} if each["lastname"] else {"lastname": each["firstname"]},
+    ),
     _shown("default-address", Customer, lambda each: {"address": None}),
-    _shown("timestamps", Customer, lambda each: {"created_at": each["created_at"].partition(".")[0] + "Z"}),
+    _shown(
+        "timestamps",
+        Customer,
+        lambda each: {"created_at": each["created_at"].partition(".")[0] + "Z"},
+    ),
     _shown("link-without-type", PaymentLink, lambda each: {"payment_link_type": "donation"}),
     Deviation(MUTANTS["paused-hidden"], ("pause-and-resume",)),
     Deviation(MUTANTS["capture-whole"], ("partial-capture",)),
@@ -171,7 +202,9 @@ class Draw(NamedTuple):
 
     @property
     def settings(self) -> dict[str, Any]:
-        assumptions = {name: value for name, value in self.switched.items() if name in named_assumptions()}
+        assumptions = {
+            name: value for name, value in self.switched.items() if name in named_assumptions()
+        }
         plain = {name: value for name, value in self.switched.items() if name not in assumptions}
         return {**plain, "assumptions": assumptions}
 
@@ -186,15 +219,19 @@ def drawn(seed: int) -> Draw:
     # A refund that is reviewed first does not show within a minute how long it takes.
     hidden = chance.choice(["refund_review", "refund_timing"])
     names = chance.sample([name for name in SWITCHES if name != hidden], 12)
-    return Draw({name: chance.choice(SWITCHES[name]) for name in names}, chance.sample(DEVIATIONS, 12))
+    return Draw(
+        {name: chance.choice(SWITCHES[name]) for name in names}, chance.sample(DEVIATIONS, 12)
+    )
 
 
 NOTHING = Draw({}, [])
 
 
 @contextmanager
-def serving(draw: Draw, time: VirtualTime | None = None, seed: int = 0, **options: Any) -> Iterator[RunningServer]:
-    """A server that is as a draw says; with a ``time`` it is behind a front with 2 requests a second and 5 % of 503."""
+def serving(
+    draw: Draw, time: VirtualTime | None = None, seed: int = 0, **options: Any
+) -> Iterator[RunningServer]:
+    """Serve as drawn; with a ``time`` behind a front with 2 requests a second and 5 % of 503."""
     mutants = [each.mutant for each in draw.deviations]
     parts = WrongService(mutants, *mutants).parts()
     if time is not None:
@@ -203,7 +240,9 @@ def serving(draw: Draw, time: VirtualTime | None = None, seed: int = 0, **option
     with TemporaryDirectory() as folder:
         file = Path(folder, "settings.json")
         file.write_text(json.dumps({"settings": draw.settings}))
-        with RunningServer(**{"parts": parts, "fixtures": (file,), "strict": False, **options}) as server:
+        with RunningServer(
+            **{"parts": parts, "fixtures": (file,), "strict": False, **options}
+        ) as server:
             yield server
 
 
@@ -220,12 +259,20 @@ class Calibration(NamedTuple):
         with http_client(base_url=f"{self.url}/v1") as http, EventReceiver() as receiver:
             service = Service(http, KEY, 2, self.most, clock=self.time.clock, sleep=self.time.sleep)
             helpers = Help(redact_value, receiver, more.get("buyer"))
-            verdicts = Runner(service, KNOWN, helpers).run(chosen, more.get("after", lambda verdict: None))
-        return CalibrationReport(url=self.url, date="2026-01-01", requests=service.sent, verdicts=verdicts)
+            verdicts = Runner(service, KNOWN, helpers).run(
+                chosen, more.get("after", lambda verdict: None)
+            )
+        return CalibrationReport(
+            url=self.url, date="2026-01-01", requests=service.sent, verdicts=verdicts
+        )
 
 
 def named(report: CalibrationReport) -> tuple[dict[str, Any], set[str]]:
-    """Return the settings that a report asks for, as ``SWITCHES`` names them, and the probes no setting would follow."""
+    """Return a report's settings, by ``SWITCHES``, and the probes that no setting would follow."""
     followed = [each for each in report.of("differs") if each.followed]
-    asked = {name: value for each in followed for name, value in {**each.assumptions, **each.settings}.items()}
+    asked = {
+        name: value
+        for each in followed
+        for name, value in {**each.assumptions, **each.settings}.items()
+    }
     return asked, {each.probe for each in report.of("differs") if not each.followed}

@@ -1,4 +1,4 @@
-"""``compare service`` names what a service does otherwise, and nothing else; a profile makes the emulator behave so."""
+"""``compare service`` names a service's deviations only; a profile makes the emulator follow."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def speaking(server: RunningServer, place: str) -> httpx.Client:
 
 
 def test_each_assumption_has_a_probe_with_each_of_its_values_or_a_cause() -> None:
-    """Together they keep to their budget; their files are read once, while no other request waits."""
+    """Together they keep to their budget; their files are read once, while nobody waits."""
     assert collected() is KNOWN
     probes, numbered, known = KNOWN.probes, numbered_assumptions(), named_assumptions()
     asked = {probe.number for probe in probes.values()}
@@ -56,15 +56,23 @@ def test_each_assumption_has_a_probe_with_each_of_its_values_or_a_cause() -> Non
     assert asked & KNOWN.unknowable.keys() == set()
     assert len(asked) >= 60
     assert KNOWN.budget(probes) <= MOST
-    outcomes = [(probe, each) for probe in probes.values() for each in (probe.confirms, *probe.otherwise)]
-    found = {(name, value) for _, outcome in outcomes for name, value in outcome.assumptions.items()}
-    assert found == {(name, value) for name, assumption in known.items() for value in assumption.values}
+    outcomes = [
+        (probe, each) for probe in probes.values() for each in (probe.confirms, *probe.otherwise)
+    ]
+    found = {
+        (name, value) for _, outcome in outcomes for name, value in outcome.assumptions.items()
+    }
+    assert found == {
+        (name, value) for name, assumption in known.items() for value in assumption.values
+    }
     for probe, outcome in outcomes:
         assert outcome.settings.keys() <= set(Settings.__struct_fields__), probe
         assert outcome.assumptions.keys() <= set(numbered[probe.number].names), probe
 
 
-def test_each_reference_of_a_probe_leads_to_a_step_or_an_object_and_no_step_erases_the_data() -> None:
+def test_each_reference_of_a_probe_leads_to_a_step_or_an_object_and_no_step_erases_the_data() -> (
+    None
+):
     for name, probe in KNOWN.probes.items():
         steps = {step.name for step in probe.steps}
         assert not steps & KNOWN.objects.keys(), f"{name}: a step has the name of a shared object"
@@ -72,7 +80,13 @@ def test_each_reference_of_a_probe_leads_to_a_step_or_an_object_and_no_step_eras
         assert not any("/reset" in step.do for step in probe.steps), name
 
 
-REMOVED = ("/customers/", "/webhooks/", "/security-profiles/", "/payment-links/", "/products/?active=true")
+REMOVED = (
+    "/customers/",
+    "/webhooks/",
+    "/security-profiles/",
+    "/payment-links/",
+    "/products/?active=true",
+)
 """Lists of what is deleted, or archived, after a calibration."""
 
 
@@ -81,12 +95,16 @@ def left(server: RunningServer) -> dict[str, int]:
         return {path: http.get(path).json()["pagination"]["count"] for path in REMOVED}
 
 
-def test_against_itself_nothing_differs_in_any_order_and_nothing_is_left(itself: RunningServer) -> None:
+def test_against_itself_nothing_differs_in_any_order_and_nothing_is_left(
+    itself: RunningServer,
+) -> None:
     order = random.Random(5).sample([*KNOWN.probes], len(KNOWN.probes))
     for chosen in (None, order):
         report = Calibration(itself.url, VirtualTime()).run(chosen)
         assert names(report, "differs") | names(report, "not_answered") == set()
-        asked = {name for name, probe in KNOWN.probes.items() if not {*probe.needs} & {"buyer", "time"}}
+        asked = {
+            name for name, probe in KNOWN.probes.items() if not {*probe.needs} & {"buyer", "time"}
+        }
         assert names(report, "confirmed") == asked
         assert report.requests <= MOST
     assert left(itself) == dict.fromkeys(REMOVED, 0)
@@ -101,9 +119,11 @@ def settings(server: RunningServer) -> Any:
 
 
 @pytest.mark.breaks_the_document
-@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 7))])
+@pytest.mark.parametrize(
+    "seed", [1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 7))]
+)
 def test_it_names_what_was_switched_and_what_deviates_and_nothing_else(seed: int) -> None:
-    """Behind a front that lets two requests a second through and fails every twentieth. The profile has the same settings."""
+    """Behind a front with two requests a second, a twentieth failing. The profile has the same."""
     draw, time = drawn(seed), VirtualTime()
     with serving(draw, time, seed) as server:
         report = Calibration(server.url, time).run()
@@ -134,7 +154,9 @@ def test_a_probe_waits_for_the_buyer(value: str) -> None:
             session = text.partition("/checkout/")[2].split(" ")[0]
             method = {"type": "mobile_money", "phone": "+24177123456"}
             with speaking(server, "_emulator") as http:
-                http.post(f"/checkout-sessions/{session}/pay", json={"method": method}).raise_for_status()
+                http.post(
+                    f"/checkout-sessions/{session}/pay", json={"method": method}
+                ).raise_for_status()
 
         report = Calibration(server.url, VirtualTime()).run(["anonymous-customer"], buyer=pay)
     assert report.verdicts[0].assumptions == {"anonymous_customer": value}
@@ -144,7 +166,9 @@ def run(*arguments: str | Path) -> Result:
     return CliRunner().invoke(cli, ["compare", *map(str, arguments)], standalone_mode=False)
 
 
-def test_the_command_prints_its_budget_and_writes_a_profile(itself: RunningServer, tmp_path: Path) -> None:
+def test_the_command_prints_its_budget_and_writes_a_profile(
+    itself: RunningServer, tmp_path: Path
+) -> None:
     profile, only = tmp_path / "profile.yaml", ("--only", "B-13", "--only", "B-16")
     ended = run("service", itself.url, "--key", KEY, "--rate", "1000", *only, "--out", profile)
     assert ended.exit_code == 0, ended.output
@@ -154,7 +178,7 @@ def test_the_command_prints_its_budget_and_writes_a_profile(itself: RunningServe
 
 
 def test_the_report_is_json_without_secrets(itself: RunningServer) -> None:
-    """Days pass by the clock that the server offers, so that only the probes that need a buyer are not asked."""
+    """Days pass by the server's clock, so only the probes that need a buyer are left out."""
     options = ("--rate", "1000", "--json", "--receiver", "local", "--max-requests", "300")
     ended = run("service", itself.url, "--key", KEY, *options)
     report = json.loads(ended.stdout)
@@ -195,7 +219,11 @@ OLD = Profile(
     settings={"tax_rate": 18},
     assumptions={"unknown_fields": "ignore", "search_nothing_found": "error"},
     confirmed=["B-13", "B-30"],
-    refuted=[Refuted(number="B-12", probe="unknown-filter", asked="Which code?", observed={"it.http": 400})],
+    refuted=[
+        Refuted(
+            number="B-12", probe="unknown-filter", asked="Which code?", observed={"it.http": 400}
+        )
+    ],
 )
 
 
@@ -218,9 +246,14 @@ def _marks(node: Any) -> Iterator[Any]:
 
 
 def test_the_document_and_the_console_say_what_is_confirmed(profile: Path) -> None:
-    with serving(NOTHING, profile=load(profile)) as server, http_client(base_url=server.url) as http:
+    with (
+        serving(NOTHING, profile=load(profile)) as server,
+        http_client(base_url=server.url) as http,
+    ):
         document, plain = http.get("/openapi.json").json(), http.get("/docs/assumptions").text
-        english, french = (http.get(f"/_emulator/console/assumptions?lang={each}").text for each in ("en", "fr"))
+        english, french = (
+            http.get(f"/_emulator/console/assumptions?lang={each}").text for each in ("en", "fr")
+        )
     marks = list(_marks(document))
     assert all("B-30" not in str(each.get("x-assumption", "")) for each in marks)
     assert {each["x-confirmed"] for each in marks if "x-confirmed" in each} == {"2026-01-02"}
@@ -233,7 +266,17 @@ def test_the_document_and_the_console_say_what_is_confirmed(profile: Path) -> No
 def test_a_drift_ends_the_command_with_status_1(profile: Path, tmp_path: Path) -> None:
     first = tmp_path / "now.yaml"
     with serving(NOTHING) as server:
-        arguments = ["compare", "service", server.url, "--key", KEY, "--rate", "1000", "--only", "B-13"]
+        arguments = [
+            "compare",
+            "service",
+            server.url,
+            "--key",
+            KEY,
+            "--rate",
+            "1000",
+            "--only",
+            "B-13",
+        ]
         ended = [
             CliRunner().invoke(cli, [*arguments, option, str(file)], standalone_mode=False)
             for option, file in (("--out", first), ("--against", first), ("--against", profile))
@@ -243,9 +286,12 @@ def test_a_drift_ends_the_command_with_status_1(profile: Path, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("text", "message"), [("[", "is no profile"), ("{service: a}", "is no profile"), (None, "cannot be read")]
+    ("text", "message"),
+    [("[", "is no profile"), ("{service: a}", "is no profile"), (None, "cannot be read")],
 )
-def test_a_file_that_is_no_profile_is_explained(tmp_path: Path, text: str | None, message: str) -> None:
+def test_a_file_that_is_no_profile_is_explained(
+    tmp_path: Path, text: str | None, message: str
+) -> None:
     file = tmp_path / "wrong.yaml"
     if text is not None:
         file.write_text(text)

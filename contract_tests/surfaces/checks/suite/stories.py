@@ -55,10 +55,11 @@ def listed(payments: Emulator, kind: str) -> list[Any]:
 
 
 @catches(
-    "payment-failed-with-2xx payment-short payment-twice payment-succeeded-never-sent "
-    "transaction-other-currency transaction-without-fee transaction-never-sent customer-spent-too-much "
-    "receipt-never-emailed webhook-about-another-customer webhook-without-metadata "
-    "webhook-amount-too-high webhook-signed-over-other-bytes webhook-unsigned"
+    "payment-failed-with-2xx payment-short payment-twice payment-succeeded-never-sent"
+    " transaction-other-currency transaction-without-fee transaction-never-sent"
+    " customer-spent-too-much receipt-never-emailed webhook-about-another-customer"
+    " webhook-without-metadata webhook-amount-too-high webhook-signed-over-other-bytes"
+    " webhook-unsigned"
 )
 def test_a_payment_collects_what_was_asked_once_and_is_announced(payments: Emulator) -> None:
     assert payments.webhooks.secret
@@ -74,7 +75,11 @@ def test_a_payment_collects_what_was_asked_once_and_is_announced(payments: Emula
     assert len(payments.emails.to(buyer["email"], "receipt")) == 1
     [event] = payments.webhooks.assert_delivered("payment_intent.succeeded", intent)
     shown: Any = event["data"]["object"]
-    assert (shown["customer"], shown["amount"], shown["metadata"]) == (buyer["id"], 5000, {"order": 7})
+    assert (shown["customer"], shown["amount"], shown["metadata"]) == (
+        buyer["id"],
+        5000,
+        {"order": 7},
+    )
 
 
 @catches("payment-declined-as-succeeded payment-other-reason payment-failed-never-sent")
@@ -86,7 +91,9 @@ def test_a_declined_payment_says_why(payments: Emulator) -> None:
     assert intent["last_error"]["code"] == "INSUFFICIENT_FUNDS"
 
 
-@catches("payment-never-answered capture-whole transaction-never-settled transaction-dispute-hidden")
+@catches(
+    "payment-never-answered capture-whole transaction-never-settled transaction-dispute-hidden"
+)
 def test_a_payment_is_answered_captured_settled_and_disputed_later(payments: Emulator) -> None:
     slow = pay(payments, payments.customer(), mobile("+24177000006"))
     assert slow["status"] == "requires_action"
@@ -94,7 +101,9 @@ def test_a_payment_is_answered_captured_settled_and_disputed_later(payments: Emu
     captured = payments.api.post(f"/v1/payment-intents/{held['id']}/capture/", {"amount": 3000})
     assert captured["amount_received"] == 3000
     numbers = ("4000 0000 0000 0077", "4000 0000 0000 0259")
-    settles, disputed = (pay(payments, payments.customer(), {**CARD, "number": each}) for each in numbers)
+    settles, disputed = (
+        pay(payments, payments.customer(), {**CARD, "number": each}) for each in numbers
+    )
     assert deposit(payments, settles)["status"] == "approved"
     payments.clock.advance("1d")
     assert now(payments, slow)["status"] == "succeeded"
@@ -102,10 +111,15 @@ def test_a_payment_is_answered_captured_settled_and_disputed_later(payments: Emu
     assert deposit(payments, disputed)["status"] == "disputed"
 
 
-@catches("refund-short refund-never-answered refund-succeeded-never-sent refund-not-counted refund-never-emailed")
+@catches(
+    "refund-short refund-never-answered refund-succeeded-never-sent refund-not-counted"
+    " refund-never-emailed"
+)
 def test_a_refund_returns_what_was_asked(payments: Emulator) -> None:
     intent = pay(payments, payments.customer())
-    refund = payments.api.post("/v1/refunds/", {"transaction": intent["transaction"], "amount": 2000})
+    refund = payments.api.post(
+        "/v1/refunds/", {"transaction": intent["transaction"], "amount": 2000}
+    )
     with payments.expect("refund.succeeded"):
         payments.clock.advance("7d")
     done = now(payments, refund)
@@ -123,7 +137,9 @@ def test_a_refund_that_fails_says_so(payments: Emulator) -> None:
     assert now(payments, refund)["status"] == "failed"
 
 
-@catches("session-completed-never-sent session-total-too-high session-stays-open session-never-expires")
+@catches(
+    "session-completed-never-sent session-total-too-high session-stays-open session-never-expires"
+)
 def test_a_session_is_paid_or_expires(payments: Emulator) -> None:
     made, other = payments.session(), payments.session()
     assert made["amount_total"] == 3000
@@ -134,7 +150,10 @@ def test_a_session_is_paid_or_expires(payments: Emulator) -> None:
     assert now(payments, other)["status"] == "expired"
 
 
-@catches("invoice-paid-never-sent invoice-stays-open invoice-total-too-high invoice-without-tax invoice-paid-twice")
+@catches(
+    "invoice-paid-never-sent invoice-stays-open invoice-total-too-high invoice-without-tax"
+    " invoice-paid-twice"
+)
 def test_an_invoice_is_paid_once(payments: Emulator) -> None:
     payments.configure(tax_rate=10)
     opened = invoice(payments)
@@ -175,7 +194,10 @@ def test_a_trial_is_charged_when_it_ends(payments: Emulator) -> None:
     assert now(payments, made)["status"] == "active"
 
 
-@catches("paused-hidden subscription-canceled-never-sent canceled-hidden cancellation-forgotten expiry-never")
+@catches(
+    "paused-hidden subscription-canceled-never-sent canceled-hidden cancellation-forgotten"
+    " expiry-never"
+)
 def test_a_subscription_is_paused_canceled_and_ends(payments: Emulator) -> None:
     paused, canceled, ending = (payments.subscription() for _ in range(3))
     payments.api.post(f"/v1/subscriptions/{paused['id']}/pause/")
@@ -189,7 +211,10 @@ def test_a_subscription_is_paused_canceled_and_ends(payments: Emulator) -> None:
     assert len(listed(payments, "invoices")) == 4
 
 
-@catches("renewal-failed-never-sent renewal-never-retried renewal-failed-never-emailed past-due-hidden unpaid-hidden")
+@catches(
+    "renewal-failed-never-sent renewal-never-retried renewal-failed-never-emailed past-due-hidden"
+    " unpaid-hidden"
+)
 def test_a_charge_that_fails_is_tried_again_until_the_last_time(payments: Emulator) -> None:
     made = payments.subscription(customer=payments.customer(phone=DECLINED))
     assert now(payments, made)["status"] == "past_due"
@@ -220,7 +245,7 @@ def test_a_webhook_that_failed_comes_again(payments: Emulator) -> None:
 
 @catches("event-before-response")
 def test_a_receiver_may_meet_what_is_not_stored_yet(payments: Emulator) -> None:
-    """This one is careless: it waits only a third of a second for the customer to be stored, and forgets the event."""
+    """A careless one waits a third of a second for the stored customer, and forgets the event."""
     stored, welcomed = threading.Event(), []
 
     def receive(environ: dict[str, Any], start: Callable[..., Any]) -> list[bytes]:
@@ -238,7 +263,10 @@ def test_a_receiver_may_meet_what_is_not_stored_yet(payments: Emulator) -> None:
 @catches("idempotency-ignored")
 def test_a_request_is_done_once(payments: Emulator) -> None:
     body = {"name": "Basket", "unit_amount": 2000, "currency": "XAF"}
-    ids = [payments.api.post("/v1/products/", body, **{"Idempotency-Key": "one"})["id"] for _ in range(2)]
+    ids = [
+        payments.api.post("/v1/products/", body, **{"Idempotency-Key": "one"})["id"]
+        for _ in range(2)
+    ]
     assert ids[0] == ids[1]
 
 
@@ -248,7 +276,9 @@ def test_lists_have_what_was_asked_for(payments: Emulator) -> None:
     first = payments.api.get("/v1/customers/", page_size=2)
     assert [each["id"] for each in first["data"]] == [made[2], made[1]]
     assert first["pagination"]["next"] is not None
-    assert [each["id"] for each in payments.api.get(first["pagination"]["next"])["data"]] == [made[0]]
+    assert [each["id"] for each in payments.api.get(first["pagination"]["next"])["data"]] == [
+        made[0]
+    ]
     assert len(payments.api.get("/v1/customers/", search="customer-1@")["data"]) == 1
 
 

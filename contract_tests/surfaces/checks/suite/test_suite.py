@@ -1,4 +1,4 @@
-"""``test suite``: each mutant is caught by a test of a thorough suite, and weaker ones catch fewer; as a command, too."""
+"""``test suite``: thorough tests catch all mutants, weaker ones fewer; also as a command."""
 
 from __future__ import annotations
 
@@ -41,12 +41,14 @@ def server(service: WrongService) -> Iterator[LocalServer]:
 
 @pytest.fixture
 def play(service: WrongService, server: LocalServer) -> Iterator[Play]:
-    """Plays a test in a new world, with a service that is wrong in one way or, with "", in none; what was reached."""
+    """Play a test in a new world of a wrong or, with "", right service; return reached places."""
 
     def run(story: Story, row: str) -> set[str]:
         service.active = [MUTANTS[row]] if row in MUTANTS else []
         service.reached.clear()
-        with Emulator(key=f"sk_test_{row or story.__name__}", clock="2026-01-01T00:00:00Z", server=server) as payments:
+        with Emulator(
+            key=f"sk_test_{row or story.__name__}", clock="2026-01-01T00:00:00Z", server=server
+        ) as payments:
             story(payments)
         return {*service.reached}
 
@@ -62,7 +64,9 @@ def test_every_mutant_has_its_test() -> None:
 
 
 @pytest.mark.parametrize("name", STORIES)
-def test_with_the_right_service_a_story_passes_and_reaches_what_it_catches(name: str, play: Play) -> None:
+def test_with_the_right_service_a_story_passes_and_reaches_what_it_catches(
+    name: str, play: Play
+) -> None:
     caught = {row for row, story in CAUGHT_BY.items() if story is STORIES[name]}
     assert caught - play(STORIES[name], "") == set()
 
@@ -91,7 +95,9 @@ def shop(payments: Emulator) -> tuple[Any, Any, Any]:
     """What all three do: sell, refund a part, and let time pass."""
     buyer = payments.customer(metadata={"order": 7})
     intent = pay(payments, buyer)
-    refund = payments.api.post("/v1/refunds/", {"transaction": intent["transaction"], "amount": 2000})
+    refund = payments.api.post(
+        "/v1/refunds/", {"transaction": intent["transaction"], "amount": 2000}
+    )
     payments.clock.advance("7d")
     return buyer, intent, payments.api.get(f"/v1/refunds/{refund['id']}/")
 
@@ -107,12 +113,21 @@ def happy_path(payments: Emulator) -> None:
 
 def thorough(payments: Emulator) -> None:
     buyer, intent, refund = shop(payments)
-    assert (intent["status"], refund["status"], refund["amount"]) == ("succeeded", "succeeded", 2000)
+    assert (intent["status"], refund["status"], refund["amount"]) == (
+        "succeeded",
+        "succeeded",
+        2000,
+    )
     paid = deposit(payments, intent)
     assert (paid["amount"], paid["amount_refunded"], paid["currency"]) == (5000, 2000, "XAF")
     assert payments.api.get(f"/v1/customers/{buyer['id']}/")["total_spent"] == 3000
     assert buyer["metadata"] == {"order": 7}
-    emitted = ["customer.created", "payment_intent.succeeded", "transaction.succeeded", "refund.succeeded"]
+    emitted = [
+        "customer.created",
+        "payment_intent.succeeded",
+        "transaction.succeeded",
+        "refund.succeeded",
+    ]
     assert payments.events.types == emitted
     assert len(payments.emails) == 2
     assert paid["fee"] > 0
@@ -134,18 +149,27 @@ def names(mutants: list[Mutant]) -> set[str]:
     return {row.name for row in mutants}
 
 
-def test_the_score_rises_with_what_a_suite_looks_at_and_only_what_it_touches_is_asked(play: Play) -> None:
+def test_the_score_rises_with_what_a_suite_looks_at_and_only_what_it_touches_is_asked(
+    play: Play,
+) -> None:
     none, some, all_of_it = (mutated(play, story) for story in (no_asserts, happy_path, thorough))
     assert none.score == 0 < some.score < 50 < all_of_it.score
     assert names(all_of_it.survived) == set()
     assert {"refund-short", "payment-twice"} < names(none.survived)
-    assert {"refund-failed-never-sent", "renewal-never", "invoice-paid-twice"} < names(none.untouched)
+    assert {"refund-failed-never-sent", "renewal-never", "invoice-paid-twice"} < names(
+        none.untouched
+    )
     assert names(none.left_out) == {"payment-succeeded-never-sent", "transaction-never-sent"}
     assert none.tried + len(none.untouched) + len(none.left_out) == len(MUTANTS)
     lines = none.report().text().splitlines()
-    assert lines[1] == "1. The command passes whatever the service does wrong: it asserts nothing about it."
+    assert (
+        lines[1]
+        == "1. The command passes whatever the service does wrong: it asserts nothing about it."
+    )
     assert len(lines) == 4
-    assert lines[3].startswith("Left out, because a client must not depend on it (--only '*' tries it): payment-succe")
+    assert lines[3].startswith(
+        "Left out, because a client must not depend on it (--only '*' tries it): payment-succe"
+    )
     everything = mutated(play, happy_path, only=["*"])
     assert (everything.left_out, "asserts nothing" in everything.report().text()) == ([], False)
 
@@ -178,11 +202,17 @@ def test_one_that_looks_does_and_a_lower_score_can_be_enough() -> None:
     ended = examined("--json", "--fail-on", "50", *chosen, "--", *SUITE, "amount")
     assert ended.status == 0, ended.errors
     report = json.loads(ended.output)
-    assert (report["score"], report["caught"], report["untouched"]) == (50.0, ["refund-short"], ["renewal-never"])
+    assert (report["score"], report["caught"], report["untouched"]) == (
+        50.0,
+        ["refund-short"],
+        ["renewal-never"],
+    )
     assert [each["name"] for each in report["findings"]] == ["payment-twice"]
 
 
-def test_a_run_that_does_not_end_is_ended_and_has_caught_its_mutant(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_does_not_end_is_ended_and_has_caught_its_mutant(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("emulator.cli.suite.PATIENCE", 0.1)
     ended = examined("--json", "--only", "refund-short", "--", *SUITE, "waits")
     assert (ended.status, json.loads(ended.output)["caught"]) == (0, ["refund-short"])
@@ -222,15 +252,20 @@ ALL = "loaded refund customer other "
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("variables", "ran"),
-    [({}, f"{ALL}loaded refund refund refund "), ({"THREAD": "1"}, f"{ALL}loaded {3 * 'loaded refund '}")],
+    [
+        ({}, f"{ALL}loaded refund refund refund "),
+        ({"THREAD": "1"}, f"{ALL}loaded {3 * 'loaded refund '}"),
+    ],
     ids=["forked", "no fork beside a thread"],
 )
 def test_a_mutant_runs_the_tests_that_reached_its_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], ran: str
 ) -> None:
-    """They are tried twice with the right service first: some pass only with others, or only once in a process."""
+    """They first run twice with the right service: some pass only with others, or only once."""
     monkeypatch.setenv("RAN", str(tmp_path / "ran"))
-    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)  # its runs are no workers, even where this one is
+    monkeypatch.delenv(
+        "PYTEST_XDIST_WORKER", raising=False
+    )  # its runs are no workers, even where this one is
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     suite = tmp_path / "test_shop.py"
@@ -245,12 +280,16 @@ def test_where_nothing_is_tried_nothing_is_said_to_be_good() -> None:
     ended = examined("--", sys.executable, "-c", "")
     assert (ended.status, ended.output) == (
         1,
-        "No mutant concerns what the command does; if it sends requests, let it use PAYMENTS_EMULATOR_URL and "
-        "PAYMENTS_EMULATOR_KEY.\n",
+        (
+            "No mutant concerns what the command does; if it sends requests, let it use"
+            " PAYMENTS_EMULATOR_URL and PAYMENTS_EMULATOR_KEY.\n"
+        ),
     )
     ended = examined("--budget", "0", "--only", "refund-short", "--", *SUITE)
     assert ended.status == 3
-    assert ended.output.startswith("No mutant was tried.\nThe budget ended before 1 of them.\n\nWhat the tests")
+    assert ended.output.startswith(
+        "No mutant was tried.\nThe budget ended before 1 of them.\n\nWhat the tests"
+    )
     ended = examined("--only", "refund-long", "--", *SUITE)
     assert (ended.status, "refund-long: there is no such mutant" in ended.errors) == (2, True)
 
@@ -263,6 +302,6 @@ def test_all_are_listed_by_area_with_what_to_look_at() -> None:
 
 
 def test_no_other_command_reaches_a_mutant() -> None:
-    """No option and no environment variable of serve chooses the parts of a sandbox, and the plain ones are right."""
+    """No option or variable of serve chooses the parts of a sandbox; the plain ones are right."""
     assert Options().parts == Parts()
     assert "parts" not in {parameter.name for parameter in serve.params}

@@ -1,18 +1,20 @@
-"""Python imports this at its start where the folder is on its path: what Windows lacks is taken away."""
+"""Python imports this at its start if its folder is on the path; it takes POSIX's names away."""
 
 import os
 import signal
 import sys
 
-# Names that other packages use after they have asked for the platform (os.fchmod in filelock) have to stay.
+# Names that other packages use after they have asked for the platform (os.fchmod in filelock) have
+# to stay.
 GONE = {
     os: (
-        "fork forkpty getegid geteuid getgid getgroups getpgid getpgrp getsid getuid initgroups killpg lchown mkfifo "
-        "nice openpty setegid seteuid setgid setpgid setpriority setsid setuid tcgetpgrp tcsetpgrp ttyname"
+        "fork forkpty getegid geteuid getgid getgroups getpgid getpgrp getsid getuid initgroups"
+        " killpg lchown mkfifo nice openpty setegid seteuid setgid setpgid setpriority setsid"
+        " setuid tcgetpgrp tcsetpgrp ttyname"
     ),
     signal: (
-        "SIGALRM SIGCHLD SIGHUP SIGKILL SIGPIPE SIGQUIT SIGTSTP SIGUSR1 SIGUSR2 SIGWINCH alarm getitimer pause "
-        "pthread_kill pthread_sigmask setitimer sigpending sigwait"
+        "SIGALRM SIGCHLD SIGHUP SIGKILL SIGPIPE SIGQUIT SIGTSTP SIGUSR1 SIGUSR2 SIGWINCH alarm"
+        " getitimer pause pthread_kill pthread_sigmask setitimer sigpending sigwait"
     ),
 }
 

@@ -1,4 +1,4 @@
-"""The story with the models that datamodel-code-generator makes, sent and read by httpx: ``python FILE SERVER``."""
+"""The story with datamodel-code-generator's models over httpx: ``python FILE SERVER``."""
 
 import sys
 from typing import Any, TypeVar
@@ -32,7 +32,9 @@ def control(path: str, body: dict[str, str]) -> None:
 
 customer = create(
     "/customers/",
-    models.CustomerCreate.model_validate({"email": "awa@example.com", "name": "Awa Diop", "phone": "+24177000000"}),
+    models.CustomerCreate.model_validate(
+        {"email": "awa@example.com", "name": "Awa Diop", "phone": "+24177000000"}
+    ),
     models.Customer,
 )
 assert customer.address is None, "a customer without an address is one"
@@ -43,8 +45,17 @@ plan = create(
     ),
     models.SubscriptionPlan,
 )
-basket = {"mode": "subscription", "currency": "XAF", "customer": customer.id, "line_items": [{"plan": plan.id}]}
-session = create("/checkout-sessions/", models.CheckoutSessionCreate.model_validate(basket), models.CheckoutSession)
+basket = {
+    "mode": "subscription",
+    "currency": "XAF",
+    "customer": customer.id,
+    "line_items": [{"plan": plan.id}],
+}
+session = create(
+    "/checkout-sessions/",
+    models.CheckoutSessionCreate.model_validate(basket),
+    models.CheckoutSession,
+)
 assert models.CheckoutLineInput.model_validate({"plan": plan.id})
 control(f"/checkout-sessions/{session.id}/pay", {})
 assert get(f"/checkout-sessions/{session.id}/", models.CheckoutSession).status == "complete"
@@ -56,7 +67,13 @@ transaction = get("/transactions/", models.TransactionList, customer=customer.id
 assert transaction.payment_intent
 intent = get(f"/payment-intents/{transaction.payment_intent}/", models.PaymentIntent)
 assert (intent.next_action, intent.last_error) == (None, None), "one that is paid has neither"
-refund = create("/refunds/", models.RefundCreate(transaction=transaction.id, amount=2000, reason=None), models.Refund)
+refund = create(
+    "/refunds/",
+    models.RefundCreate(transaction=transaction.id, amount=2000, reason=None),
+    models.Refund,
+)
 assert (refund.status, refund.reason) == ("processing", None), refund
 
-assert get("/customers/cust_000000000000000000000000/", models.ApiError).code == "CUSTOMER_NOT_FOUND"
+assert (
+    get("/customers/cust_000000000000000000000000/", models.ApiError).code == "CUSTOMER_NOT_FOUND"
+)

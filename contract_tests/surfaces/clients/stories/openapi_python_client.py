@@ -10,7 +10,9 @@ from payments_and_recurring_billing_api_client.api.checkout_sessions import (
 from payments_and_recurring_billing_api_client.api.customers import create_customer, get_customer
 from payments_and_recurring_billing_api_client.api.invoices import list_invoices
 from payments_and_recurring_billing_api_client.api.refunds import create_refund
-from payments_and_recurring_billing_api_client.api.subscription_plans import create_subscription_plan
+from payments_and_recurring_billing_api_client.api.subscription_plans import (
+    create_subscription_plan,
+)
 from payments_and_recurring_billing_api_client.api.transactions import list_transactions
 
 KEY = "sk_test_openapi_python_client"
@@ -47,7 +49,9 @@ assert isinstance(session, models.CheckoutSession), session
 assert session.status is models.CheckoutSessionStatus.COMPLETE, session
 
 control("/clock/advance", {"by": "31d"})
-invoices = list_invoices.sync(client=client, customer=customer.id, status=[models.InvoiceStatus.PAID])
+invoices = list_invoices.sync(
+    client=client, customer=customer.id, status=[models.InvoiceStatus.PAID]
+)
 assert isinstance(invoices, models.InvoiceList), invoices
 assert len(invoices.data) == 2, invoices
 

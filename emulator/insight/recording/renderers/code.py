@@ -12,11 +12,11 @@ WIDTH = 116
 
 
 class Dialect(NamedTuple):
-    """How a language writes values: ``text`` a text, ``expression`` a reference, ``key`` the name of a field.
+    """A language's values: ``text`` of a text, ``expression`` of a reference, ``key`` of a field.
 
-    A text with references stands between ``quotes``: ``escaped`` writes its literal parts, ``inserted`` its references.
-    ``indent`` is the number of spaces of one level. On one line, ``padding`` stands inside the braces of an object, and
-    ``space`` after commas and colons.
+    A text with references stands between ``quotes``: ``escaped`` writes its literal parts,
+    ``inserted`` its references. ``indent`` is the number of spaces of one level. On one line,
+    ``padding`` stands inside the braces of an object, and ``space`` after commas and colons.
     """
 
     text: Callable[[str], str]
@@ -33,10 +33,15 @@ class Dialect(NamedTuple):
     def literal(self, value: Any, level: int = 1, used: int = 0) -> str:
         """Return the value on one line, or on several if it is long.
 
-        ``level`` is the depth of the line it begins on, ``used`` the number of characters before it on that line.
+        ``level`` is the depth of the line it begins on, ``used`` the number of characters before it
+        on that line.
         """
         short = self.inline(value)
-        if len(short) + used + level * self.indent <= WIDTH or not isinstance(value, dict | list) or not value:
+        if (
+            len(short) + used + level * self.indent <= WIDTH
+            or not isinstance(value, dict | list)
+            or not value
+        ):
             return short
         if isinstance(value, dict):
             named = [(f"{self.key(name)}: ", part) for name, part in value.items()]
@@ -51,8 +56,14 @@ class Dialect(NamedTuple):
         """Return the value on one line."""
         null, true, false = self.constants
         if isinstance(value, dict):
-            fields = (f"{self.key(name)}:{self.space}{self.inline(part)}" for name, part in value.items())
-            return f"{{{self.padding}{f',{self.space}'.join(fields)}{self.padding}}}" if value else "{}"
+            fields = (
+                f"{self.key(name)}:{self.space}{self.inline(part)}" for name, part in value.items()
+            )
+            return (
+                f"{{{self.padding}{f',{self.space}'.join(fields)}{self.padding}}}"
+                if value
+                else "{}"
+            )
         if isinstance(value, list):
             return f"[{f',{self.space}'.join(map(self.inline, value))}]"
         if isinstance(value, str | Text):
@@ -66,5 +77,8 @@ class Dialect(NamedTuple):
             return self.text(text)
         if len(text.parts) == 1 and isinstance(text.parts[0], Reference):
             return self.expression(text.parts[0])
-        parts = (self.inserted(part) if isinstance(part, Reference) else self.escaped(part) for part in text.parts)
+        parts = (
+            self.inserted(part) if isinstance(part, Reference) else self.escaped(part)
+            for part in text.parts
+        )
         return "".join(parts).join(self.quotes)

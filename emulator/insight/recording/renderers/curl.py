@@ -9,7 +9,16 @@ from importlib.resources import files
 from shlex import quote
 from typing import Any
 
-from emulator.insight.recording.model import Call, ClockMove, Recording, Reference, Text, dotted, joined, parts
+from emulator.insight.recording.model import (
+    Call,
+    ClockMove,
+    Recording,
+    Reference,
+    Text,
+    dotted,
+    joined,
+    parts,
+)
 from emulator.insight.recording.renderers.code import Dialect
 
 HEAD = files("emulator.insight.recording.renderers").joinpath("curl.sh")
@@ -37,14 +46,16 @@ def _lines(recording: Recording) -> Iterator[str]:
 
 
 def _call(call: Call) -> str:
-    headers = [f" -H {_word(joined([f'{name}: ', *parts(value)]))}" for name, value in call.headers.items()]
+    headers = [
+        f" -H {_word(joined([f'{name}: ', *parts(value)]))}" for name, value in call.headers.items()
+    ]
     text = _word(call.body) if isinstance(call.body, str | Text) else _json(call.body)
     body = "" if call.body is None else f" \\\n  -d {text}"
     return f"call {call.status} {call.method} {_word(call.path)}{''.join(headers)}{body}"
 
 
 def _json(value: Any) -> str:
-    """Return a JSON value as a word on one line; an object of several fields with spaces, for people."""
+    """Return JSON as one word on a line; an object of several fields with spaces, for people."""
     space = " " if isinstance(value, dict) and len(value) > 1 else ""
     return f"'{SHELL._replace(space=space).inline(value)}'"
 
@@ -76,5 +87,8 @@ SHELL = Dialect(
 
 def _word(text: str | Text) -> str:
     """Return a word of the shell, with the values of its references."""
-    found = [f'"${_variable(part)}"' if isinstance(part, Reference) else quote(part) for part in parts(text)]
+    found = [
+        f'"${_variable(part)}"' if isinstance(part, Reference) else quote(part)
+        for part in parts(text)
+    ]
     return "".join(found) or "''"

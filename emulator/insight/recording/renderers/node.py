@@ -29,7 +29,11 @@ def _variable(name: str) -> str:
 
 
 def _expression(reference: Reference) -> str:
-    return f"{_variable(reference.call.name or '')}{dotted(reference.path)}" if reference.call else "payments.url"
+    return (
+        f"{_variable(reference.call.name or '')}{dotted(reference.path)}"
+        if reference.call
+        else "payments.url"
+    )
 
 
 JAVASCRIPT = Dialect(
@@ -45,24 +49,31 @@ JAVASCRIPT = Dialect(
 
 
 def render(recording: Recording) -> str:
-    lines = [_move(step) if isinstance(step, ClockMove) else _call(step) for step in recording.steps]
+    lines = [
+        _move(step) if isinstance(step, ClockMove) else _call(step) for step in recording.steps
+    ]
     lines += [] if recording.events is None else [_events(recording.events)]
     body = "\n".join(f"{' ' * INDENT}{line}" for line in lines)
     options: dict[str, Any] = {"clock": recording.clock}
     options |= {"seed": recording.seed} if recording.seed <= SAFE_INTEGER else {}
     options |= {"settings": recording.settings} if recording.settings else {}
     return (
-        "// Recorded with the payments emulator; runs with node --test beside the module payments-emulator.\n"
+        "// Recorded with the payments emulator; runs with node --test beside the module"
+        " payments-emulator.\n"
         'import assert from "node:assert/strict";\nimport { test } from "node:test";\n'
         'import { withPayments } from "payments-emulator";\n\n'
-        f'test("recorded", withPayments({JAVASCRIPT.literal(options, 0, 60)}, async (payments) => {{\n{body}\n}}));\n'
+        f'test("recorded", withPayments({JAVASCRIPT.literal(options, 0, 60)}, async (payments) =>'
+        f" {{\n{body}\n}}));\n"
     )
 
 
 def _move(move: ClockMove) -> str:
     if [*move.fields] == ["by"]:
         return f"await payments.clock.advance({_text(move.fields['by'])});"
-    fields = {"untilEvent" if name == "until_event" else name: value for name, value in move.fields.items()}
+    fields = {
+        "untilEvent" if name == "until_event" else name: value
+        for name, value in move.fields.items()
+    }
     return f"await payments.clock.advance({JAVASCRIPT.literal(fields)});"
 
 
@@ -72,9 +83,13 @@ def _call(call: Call) -> str:
     arguments = [_text(call.method), JAVASCRIPT.string(call.path)]
     if call.body is not None or call.headers:
         used = len(f"{name}await payments.api.{plain}({arguments[1]}, );")
-        arguments.append("undefined" if call.body is None else JAVASCRIPT.literal(call.body, used=used))
+        arguments.append(
+            "undefined" if call.body is None else JAVASCRIPT.literal(call.body, used=used)
+        )
     arguments += [JAVASCRIPT.literal(call.headers)] if call.headers else []
-    if plain in ("get", "post", "patch", "delete") and not (plain in ("get", "delete") and call.body):
+    if plain in ("get", "post", "patch", "delete") and not (
+        plain in ("get", "delete") and call.body
+    ):
         request = f"payments.api.{plain}({', '.join(arguments[1:])})"
     else:
         request = f"payments.api.call({', '.join(arguments)})"

@@ -34,15 +34,18 @@ PYTHON = Dialect(
 
 
 def render(recording: Recording) -> str:
-    lines = [_move(step) if isinstance(step, ClockMove) else _call(step) for step in recording.steps]
+    lines = [
+        _move(step) if isinstance(step, ClockMove) else _call(step) for step in recording.steps
+    ]
     lines += [] if recording.events is None else [_events(recording.events)]
     text = "\n".join(f"{' ' * INDENT}{line}" for line in lines)
     marker = f"clock={_text(recording.clock)}, seed={recording.seed}"
     if recording.settings:
         marker += f", settings={PYTHON.literal(recording.settings, 0, 90)}"
     return (
-        '"""Recorded with the payments emulator; runs with pytest, where payments-emulator is installed."""\n\n'
-        f"import pytest\n\n\n@pytest.mark.payments({marker})\ndef test_recorded(payments):\n{text}\n"
+        '"""Recorded with the payments emulator; runs with pytest, where payments-emulator is'
+        f' installed."""\n\nimport pytest\n\n\n@pytest.mark.payments({marker})\ndef'
+        f" test_recorded(payments):\n{text}\n"
     )
 
 
@@ -58,18 +61,31 @@ def _call(call: Call) -> str:
     name = f"{call.name} = " if call.name else ""
     is_plain = method in ("get", "post", "patch", "delete") and not call.headers
     has_body = call.body is not None and call.body != {}
-    if call.status >= 400 or not is_plain or isinstance(call.body, str) or (method in ("get", "delete") and has_body):
+    if (
+        call.status >= 400
+        or not is_plain
+        or isinstance(call.body, str)
+        or (method in ("get", "delete") and has_body)
+    ):
         return _raw_call(call, name)
     start = f"{name}payments.api.{method}({PYTHON.string(call.path)}"
-    body = f", {PYTHON.literal(call.body, used=len(start) + 3)}" if has_body or method == "patch" else ""
+    body = (
+        f", {PYTHON.literal(call.body, used=len(start) + 3)}"
+        if has_body or method == "patch"
+        else ""
+    )
     return f"{start}{body})"
 
 
 def _raw_call(call: Call, name: str) -> str:
-    """Return a request through the client underneath, for an error answer, for headers, and for bodies that are no JSON."""
+    """Return a request through the client underneath, for errors, headers and non-JSON bodies."""
     keyword = "content" if isinstance(call.body, str) else "json"
-    body = [] if call.body is None else [f"{keyword}={PYTHON.literal(call.body, 2, len(keyword) + 2)}"]
-    headers = [f"headers={PYTHON.literal(call.headers, 2, len('headers') + 2)}"] if call.headers else []
+    body = (
+        [] if call.body is None else [f"{keyword}={PYTHON.literal(call.body, 2, len(keyword) + 2)}"]
+    )
+    headers = (
+        [f"headers={PYTHON.literal(call.headers, 2, len('headers') + 2)}"] if call.headers else []
+    )
     arguments = [_text(call.method), PYTHON.string(call.path), *headers, *body]
     lines = "".join(f"{' ' * INDENT * 2}{argument},\n" for argument in arguments)
     request = f"response = payments.client.request(\n{lines}{' ' * INDENT})"
