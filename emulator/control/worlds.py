@@ -179,12 +179,17 @@ async def import_snapshot(
         )
     async with runtime.history.changing:
         try:
-            snapshot = await runtime.in_slices(serialization.imported(body, runtime.world))
             # In a thread, so that no other request waits for it: this world is not served yet.
-            await asyncio.to_thread(validate, snapshot.world)
+            snapshot = await asyncio.to_thread(_imported, body, runtime.world.emptied())
         except InvalidState as error:
             raise invalid_field("worlds", " ".join(str(error).split())) from None
         return await _save(runtime, name, snapshot)
+
+
+def _imported(body: Query, into: World) -> WorldSnapshot:
+    snapshot = serialization.imported(body, into)
+    validate(snapshot.world)
+    return snapshot
 
 
 async def restore(engine: Engine, runtime: Runtime, name: str, query: Query) -> dict[str, Any]:

@@ -232,6 +232,11 @@ class World:
         """Return the tables in which there is something, or was, in the order of the kinds."""
         return [self._tables[kind] for kind in self._tables.empty if kind in self._tables]
 
+    @property
+    def size(self) -> int:
+        """How many records there are."""
+        return sum(map(len, self.tables()))
+
     def holds(self, kind: type[Record]) -> bool:
         """Return whether there is a record of this kind, or was one."""
         return kind in self._tables

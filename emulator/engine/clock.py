@@ -69,7 +69,6 @@ from emulator.core.unit_of_work import CheckFailed, UnitOfWork
 from emulator.core.world import World
 from emulator.engine.journal import Broker, Journal, restarted
 from emulator.engine.real_time import RealTime
-from emulator.engine.slices import Slices
 from emulator.engine.storage.serialization import WorldHeader
 from emulator.engine.storage.store import STORED, StorageError, WorldClosed, WorldPersistence
 
@@ -271,18 +270,6 @@ class TimeSlice:
                 for _ in range(LOOPS_PER_PAUSE):
                     await asyncio.sleep(0)
             self._since = self._elapsed()
-
-
-async def in_slices(steps: Slices[T], pauses: asyncio.Lock) -> T:
-    """Return the result of work that grows with the world; other tasks run between its slices."""
-    time_slice = TimeSlice(pauses)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            result: T = end.value
-            return result
-        await time_slice.pause_if_over()
 
 
 async def let_go(world: World, pauses: asyncio.Lock) -> None:

@@ -20,17 +20,15 @@ from emulator.core.errors import ApiError
 from emulator.core.limits import WORLDS
 from emulator.core.records import Record
 from emulator.core.world import World
-from emulator.engine.clock import Clock, Scheduler, TimeSlice, in_slices, let_go
+from emulator.engine.clock import Clock, Scheduler, TimeSlice, let_go
 from emulator.engine.fixtures import Start
 from emulator.engine.http_client import WebhookSender
 from emulator.engine.inbox import Inbox
 from emulator.engine.journal import Coverage
-from emulator.engine.reading import in_thread
 from emulator.engine.reference_data import ReferenceData
 from emulator.engine.runtime import Runtime
-from emulator.engine.slices import Slices, completed
 from emulator.engine.storage import serialization
-from emulator.engine.storage.serialization import InvalidState
+from emulator.engine.storage.serialization import InvalidState, WorldSnapshot
 from emulator.engine.storage.store import (
     NOTHING,
     Away,
@@ -73,7 +71,7 @@ def may_be_dropped(runtime: Runtime, now: float, build: Build) -> bool:
         or not runtime.inbox.is_unused
     ):
         return False
-    new, its_clock = completed(build(Key.of(world)))
+    new, its_clock = build(Key.of(world))
     apart = calendar.seconds_between(its_clock.now(), clock.now())
     same_clock = (clock.mode, clock.rate) == (its_clock.mode, its_clock.rate) and abs(
         apart
@@ -102,8 +100,11 @@ class PutAway(NamedTuple):
     domains: frozenset[str] | None
 
 
-Build = Callable[..., Slices[tuple[World, Clock]]]
+Build = Callable[..., tuple[World, Clock]]
 """Makes the world and the clock of a key: new ones, or those that were ``saved``."""
+
+Snapshots = dict[str, WorldSnapshot]
+"""Named snapshots of a world, the oldest first."""
 
 
 class Engine:
@@ -156,8 +157,10 @@ class Engine:
         stored = self.store.persistence(key) if self.store else None
         with self._reading(key):
             loaded = await self.store.read(key, time_slice.pause_if_over) if self.store else NOTHING
-            runtime = await in_slices(self._made(key, loaded, stored), self._scheduler.pauses)
-        await in_thread(make_indexes, runtime.world)
+            # In a thread, so that no other request waits for it: this world is not served yet.
+            runtime = self._runtime(
+                *await asyncio.to_thread(self._made, key, loaded), loaded, stored
+            )
         if stored and loaded.world is None:
             await runtime.history.store()
         runtime.require_store()
@@ -172,11 +175,25 @@ class Engine:
                 f"{self.store.name if self.store else key}: the world {key}: {error}"
             ) from None
 
-    def _made(self, key: Key, loaded: Loaded, stored: WorldPersistence | None) -> Slices[Runtime]:
-        world, clock = yield from self._build(key, saved=loaded.world)
+    def _made(self, key: Key, loaded: Loaded) -> tuple[World, Clock, Snapshots]:
+        world, clock = self._build(key, saved=loaded.world)
+        make_indexes(world)
+        return (
+            world,
+            clock,
+            {name: serialization.loaded(saved, world) for name, saved in loaded.snapshots.items()},
+        )
+
+    def _runtime(
+        self,
+        world: World,
+        clock: Clock,
+        snapshots: Snapshots,
+        loaded: Loaded,
+        stored: WorldPersistence | None,
+    ) -> Runtime:
         runtime = Runtime(world, clock, self._scheduler, stored, self._sender)
-        for name, saved in loaded.snapshots.items():
-            runtime.history.snapshots[name] = yield from serialization.loaded(saved, world)
+        runtime.history.snapshots |= snapshots
         if stored:
             stored.editions |= loaded.editions
         return runtime
@@ -239,8 +256,10 @@ class Engine:
         for key in store.stored()[: self._max_worlds]:
             try:
                 with self._reading(key):
-                    runtime = completed(self._made(key, store.load(key), store.persistence(key)))
-                    make_indexes(runtime.world)
+                    loaded = store.load(key)
+                    runtime = self._runtime(
+                        *self._made(key, loaded), loaded, store.persistence(key)
+                    )
                 self._begun(key, runtime)
             except StorageError:
                 raise
@@ -249,7 +268,7 @@ class Engine:
 
     async def start_fresh(self, runtime: Runtime, start: Start) -> None:
         """Replace a runtime's world by a new one. If ``build`` raises, nothing is changed."""
-        world, clock = await runtime.in_slices(self._build(Key.of(runtime.world), start))
+        world, clock = await asyncio.to_thread(self._build, Key.of(runtime.world), start)
         self._end(runtime)
         replaced = [await runtime.history.replace(world, clock, "reset")]
         runtime.inbox = Inbox()

@@ -39,6 +39,13 @@ async def in_thread(function: Callable[..., T], *args: Any) -> T:
     return await asyncio.get_running_loop().run_in_executor(_THREAD, partial(function, *args))
 
 
+async def compute(size: int, function: Callable[..., T], *args: Any) -> T:
+    """Return the same, at once where few records are looked at: work on a large world does not hold
+    it up.
+    """
+    return function(*args) if size <= LARGE else await in_thread(function, *args)
+
+
 async def read_page(selection: Selection[R]) -> Page[R]:
     """Return the page of a selection that was made just now."""
     if selection.reads <= LARGE:
@@ -49,7 +56,7 @@ async def read_page(selection: Selection[R]) -> Page[R]:
 async def examine(view: View, function: Callable[..., T], *args: Any) -> T:
     """Return what a function finds in a world as it is now: ``function(view, *args)``."""
     world, journal = view
-    if sum(map(len, world.tables())) + journal.changes <= LARGE:
+    if world.size + journal.changes <= LARGE:
         return function(view, *args)
     return await in_thread(_examine, WorldContents(world), journal.copied(), function, *args)
 

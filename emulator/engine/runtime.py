@@ -26,15 +26,13 @@ from emulator.engine.clock import (
     Scheduler,
     TimeSlice,
     UnitRunner,
-    in_slices,
     let_go,
 )
 from emulator.engine.http_client import WebhookSender
 from emulator.engine.inbox import Inbox
 from emulator.engine.journal import Checkpoint
 from emulator.engine.outbox import Outbox
-from emulator.engine.reading import View, examine, in_thread, read_page
-from emulator.engine.slices import Slices
+from emulator.engine.reading import View, compute, examine, read_page
 from emulator.engine.storage.serialization import WorldSnapshot, saved
 from emulator.engine.storage.store import (
     WORLD,
@@ -163,10 +161,6 @@ class Runtime(UnitRunner):
     async def examine(self, function: Callable[..., T], *args: Any) -> T:
         """Return what a function finds that looks at all of a world: ``function(view, *args)``."""
         return await examine(View(self.world, self.journal), function, *args)
-
-    async def in_slices(self, steps: Slices[T]) -> T:
-        """Return the result of work that grows with the world; other tasks run between slices."""
-        return await in_slices(steps, self.scheduler.pauses)
 
     async def serve(self, command: Command, arguments: Mapping[str, Any], cause: str | None) -> Any:
         """Run a command as a unit of work, then the jobs it made due at once; return its result.
@@ -378,13 +372,13 @@ class History:
                 runtime.clock.header(runtime.world, goes_on=False),
                 WorldContents(runtime.world),
             )
-            return WorldSnapshot(await in_thread(contents.world), head)
+            return WorldSnapshot(await compute(runtime.world.size, contents.world), head)
 
     async def restore(self, snapshot: WorldSnapshot) -> None:
         """Put a snapshot in the place of the world; its history begins with it."""
         runtime = self._runtime
         indexes = {table.kind: [*table.indexes] for table in runtime.world.tables()}
-        world = await in_thread(_copy, snapshot.world, indexes)
+        world = await compute(snapshot.world.size, _copy, snapshot.world, indexes)
         clock = runtime.clock.another(snapshot.head.now, snapshot.head.mode, snapshot.head.rate)
         world.now = clock.reached(world)
         await let_go(await self.replace(world, clock, "restore"), runtime.scheduler.pauses)
@@ -434,8 +428,7 @@ class History:
             yield None
             return
         pause = TimeSlice(runtime.scheduler.pauses).pause_if_over
-        stored = await in_thread(saved, snapshot)
-        async with runtime.persistence.prepared(stored, pause) as edition:
+        async with runtime.persistence.prepared(saved(snapshot), pause) as edition:
             yield edition
 
     async def _cancel(self) -> None:

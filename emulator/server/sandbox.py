@@ -27,7 +27,6 @@ from emulator.engine.http_client import RECEIVER_SECONDS, WebhookSender
 from emulator.engine.inbox import PREFIX as INBOXES
 from emulator.engine.real_time import RealTime
 from emulator.engine.reference_data import ReferenceData
-from emulator.engine.slices import Slices
 from emulator.engine.storage.serialization import StoredWorld, fill
 from emulator.engine.storage.urls import open_store
 from emulator.resources.app.clients import Key
@@ -120,7 +119,7 @@ class Sandbox:
 
     def build_world(
         self, key: Key, start: Start | None = None, saved: StoredWorld | None = None
-    ) -> Slices[tuple[World, Clock]]:
+    ) -> tuple[World, Clock]:
         """Return a key's world and clock: as stored, or else from the fixtures, or else new.
 
         Without ``start`` it is the options'. Raises 401 ``INVALID_API_KEY`` for an unlisted key
@@ -148,7 +147,7 @@ class Sandbox:
             with world.unit_of_work():
                 world.add(own_settings)
             return world, clock
-        yield from fill(world, saved)
+        fill(world, saved)
         if start.clock is None:
             clock = clock.another(world.now, saved.head.mode, saved.head.rate)
             clock.resume_from(world.now, saved.head.since)

@@ -23,7 +23,6 @@ from emulator.core.unit_of_work import (
     UnitOfWork,
 )
 from emulator.core.world import World, encode
-from emulator.engine.slices import completed
 from emulator.resources.app.clients import Key
 from emulator.resources.webhooks import deliveries
 from emulator.resources.webhooks.deliveries import SignedRequest
@@ -73,7 +72,7 @@ class ServiceWorld:
         self._elsewhere = elsewhere
         self.is_readable: bool = elsewhere is not None
         """Whether there is a service from which the objects of the events can be read."""
-        self._world, self._clock = completed(Sandbox().build_world(app))
+        self._world, self._clock = Sandbox().build_world(app)
         with self._world.unit_of_work():
             fields = {
                 "secret": secret,

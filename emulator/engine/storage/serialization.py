@@ -23,7 +23,6 @@ from emulator.core.records import Record
 from emulator.core.unit_of_work import Change, Event
 from emulator.core.world import World
 from emulator.engine.redaction import Scrubber
-from emulator.engine.slices import Slices, completed
 from emulator.resources.app.clients import SECRET, Key
 from emulator.resources.app.settings import settings
 from emulator.resources.registry import REGISTRY
@@ -126,20 +125,17 @@ ROWS = 250
 """Records that are read, encoded or stored at a time, which takes some milliseconds at most."""
 
 
-def fill(world: World, saved: StoredWorld) -> Slices[None]:
+def fill(world: World, saved: StoredWorld) -> None:
     """Load a stored world into a world that has no records. Raises :class:`InvalidState`."""
     known = {kind.kind: kind for kind in world.kinds}
     try:
         for kind, rows in saved.rows.items():
             if kind not in known:
                 raise InvalidState("it holds records of an unknown kind")
-            left = iter(rows)
-            while part := [*islice(left, ROWS)]:
-                with world.unit_of_work():
-                    world.arrange()
-                    for number, row in part:
-                        world.add(restored(known[kind], row), number)
-                yield
+            with world.unit_of_work():
+                world.arrange()
+                for number, row in rows:
+                    world.add(restored(known[kind], row), number)
         world.now = calendar.normalise(saved.head.now)
         settings(world)
     except KeyError:
@@ -162,7 +158,7 @@ def readable(saved: StoredWorld) -> World:
         base_url="",
     )
     try:
-        completed(fill(world, saved))
+        fill(world, saved)
     except InvalidState as error:
         raise InvalidState(f"the world {saved.key}: {error}") from None
     return world
@@ -312,7 +308,7 @@ def saved(snapshot: WorldSnapshot) -> StoredWorld:
     return StoredWorld(Key.of(snapshot.world), snapshot.head, rows)
 
 
-def imported(value: Any, into: World) -> Slices[WorldSnapshot]:
+def imported(value: Any, into: World) -> WorldSnapshot:
     """Return exported values as a world like ``into``, its App's. Raises :class:`InvalidState`."""
     worlds: Mapping[Key, StoredWorld] = content(value).worlds
     own = worlds.get(Key.of(into))
@@ -320,13 +316,13 @@ def imported(value: Any, into: World) -> Slices[WorldSnapshot]:
         raise InvalidState(
             f"it holds {len(worlds)} worlds, and none of them is that of {into.name}"
         )
-    return (yield from loaded(own or next(iter(worlds.values())), into))
+    return loaded(own or next(iter(worlds.values())), into)
 
 
-def loaded(stored: StoredWorld, into: World) -> Slices[WorldSnapshot]:
+def loaded(stored: StoredWorld, into: World) -> WorldSnapshot:
     """Return a stored world as a world like ``into``. Raises :class:`InvalidState`."""
     world = into.emptied()
-    yield from fill(world, stored)
+    fill(world, stored)
     return WorldSnapshot(
         world, msgspec.structs.replace(stored.head, now=world.now, since=None, seed=world.seed)
     )
