@@ -17,9 +17,9 @@ from emulator.control.objects import page_of
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
 from emulator.core.errors import ApiError, invalid_field
-from emulator.core.handlers import Body
 from emulator.core.jobs import Job
 from emulator.core.lists import Page, Query
+from emulator.core.violations import Body
 from emulator.core.world import WorldContents, encode
 from emulator.engine.advances import Advance, Target
 from emulator.engine.clock import FROZEN, RUNNING, AdvanceResult, ClockState

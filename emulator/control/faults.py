@@ -9,7 +9,7 @@ from emulator.control.clock import after
 from emulator.control.objects import clearing, listing
 from emulator.core import calendar
 from emulator.core.errors import invalid_field
-from emulator.core.handlers import Body
+from emulator.core.violations import Body
 from emulator.document import bundles
 from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime

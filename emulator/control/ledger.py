@@ -11,9 +11,9 @@ import msgspec
 
 from emulator.control.objects import page_of
 from emulator.core import calendar
-from emulator.core.handlers import Body
 from emulator.core.lists import Page, Query
 from emulator.core.unit_of_work import Event, UnitOfWork
+from emulator.core.violations import Body
 from emulator.core.world import World, encode
 from emulator.engine.engine import Engine
 from emulator.engine.journal import Failure, LoggedRequest

@@ -16,11 +16,12 @@ import msgspec
 
 from emulator.core import calendar
 from emulator.core.errors import invalid_field
-from emulator.core.handlers import Body, list_handler
+from emulator.core.handlers import list_handler
 from emulator.core.lists import Page, Query, select
 from emulator.core.records import Record, folded, hidden_fields, to_wire
 from emulator.core.tables import Table
 from emulator.core.unit_of_work import Event
+from emulator.core.violations import Body
 from emulator.core.world import World, encode
 from emulator.engine.engine import Engine
 from emulator.engine.reading import View, read_page

@@ -12,10 +12,11 @@ import msgspec
 from emulator.control.objects import field_name
 from emulator.core import calendar
 from emulator.core.errors import CODES, ApiError, invalid_field, nest
-from emulator.core.handlers import Body, get_or_404
+from emulator.core.handlers import get_or_404
 from emulator.core.jobs import Job
 from emulator.core.records import Record
 from emulator.core.unit_of_work import Event
+from emulator.core.violations import Body
 from emulator.core.world import World
 from emulator.document import bundles
 from emulator.document.paths import fixture

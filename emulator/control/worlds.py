@@ -18,13 +18,13 @@ from emulator.control.objects import invalid_subject, page_of, schema_of, tables
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
 from emulator.core.errors import ApiError, invalid_field
-from emulator.core.handlers import Body
 from emulator.core.ids import LENGTH
 from emulator.core.jobs import Job
 from emulator.core.limits import SNAPSHOTS
 from emulator.core.lists import Page, Query
 from emulator.core.records import Record
 from emulator.core.unit_of_work import Event
+from emulator.core.violations import Body
 from emulator.core.world import World, encode
 from emulator.engine.clock import ClockMode, parse_start
 from emulator.engine.engine import Engine

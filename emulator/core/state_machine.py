@@ -10,9 +10,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, NamedTuple
 
 from emulator.core.errors import ApiError
-from emulator.core.handlers import NO_BODY, Body, new_record
+from emulator.core.handlers import new_record
 from emulator.core.jobs import Job
 from emulator.core.records import R
+from emulator.core.violations import NO_BODY, Body
 from emulator.core.world import JobFunction, World
 
 

@@ -23,10 +23,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from emulator.core import calendar
 from emulator.core.errors import ApiError
-from emulator.core.handlers import broken_rules, valid_part
 from emulator.core.limits import BODY, DIGITS, METADATA_VALUE, QUERY, SNAPSHOT
 from emulator.core.lists import Page
 from emulator.core.records import list_to_wire
+from emulator.core.violations import broken_rules, valid_part
 from emulator.core.world import encode
 from emulator.document.tree import Document
 from emulator.web import validation

@@ -22,7 +22,7 @@ from contract_tests.contract.every.values import (
 )
 from contract_tests.support.sandbox import CARD, Sandbox
 from emulator.checks.document.object_factory import ObjectFactory
-from emulator.core.handlers import has_rules
+from emulator.core.violations import has_rules
 from emulator.document.references import filled
 from emulator.resources.registry import OPERATIONS
 

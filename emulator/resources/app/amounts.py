@@ -10,7 +10,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from functools import lru_cache
 
 from emulator.core.errors import ApiError, invalid_field
-from emulator.core.handlers import Body, Violations
+from emulator.core.violations import Body, Violations
 from emulator.core.world import World
 from emulator.resources.app.settings import settings
 

@@ -10,17 +10,10 @@ import msgspec
 
 from emulator.core import calendar
 from emulator.core.errors import ApiError, invalid_field
-from emulator.core.handlers import (
-    Body,
-    Violations,
-    check_metadata,
-    get_handler,
-    get_or_404,
-    list_handler,
-    with_rules,
-)
+from emulator.core.handlers import check_metadata, get_handler, get_or_404, list_handler
 from emulator.core.records import HIDDEN, N_, Metadata, Record, merge_metadata, no_metadata, pick
 from emulator.core.state_machine import StateMachine
+from emulator.core.violations import Body, Violations, with_rules
 from emulator.core.world import World
 from emulator.resources.app import amounts
 from emulator.resources.app.settings import settings

@@ -7,8 +7,9 @@ from typing import Any
 
 from emulator.core import calendar
 from emulator.core.errors import ApiError
-from emulator.core.handlers import Body, Violations, get_or_404, with_rules
+from emulator.core.handlers import get_or_404
 from emulator.core.records import merge_metadata, pick
+from emulator.core.violations import Body, Violations, with_rules
 from emulator.core.world import World
 from emulator.resources.app.settings import settings
 from emulator.resources.billing import renewals, subscriptions

@@ -12,9 +12,10 @@ import msgspec
 
 from emulator.core import calendar
 from emulator.core.errors import invalid_field
-from emulator.core.handlers import Body, Violations, get_handler, get_or_404, list_handler
+from emulator.core.handlers import get_handler, get_or_404, list_handler
 from emulator.core.records import HIDDEN, N_, Metadata, Record, pick
 from emulator.core.state_machine import StateMachine
+from emulator.core.violations import Body, Violations
 from emulator.core.world import World
 from emulator.resources.app import amounts
 from emulator.resources.app.settings import settings

@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from emulator.core.handlers import (
-    Body,
-    Violations,
-    get_handler,
-    list_handler,
-    new_record,
-    patch_handler,
-    with_rules,
-)
+from emulator.core.handlers import get_handler, list_handler, new_record, patch_handler
 from emulator.core.records import N_, Metadata, Record
+from emulator.core.violations import Body, Violations, with_rules
 from emulator.core.world import World
 from emulator.resources.app import amounts
 

@@ -12,17 +12,15 @@ import msgspec
 
 from emulator.core.errors import ApiError, invalid_field, missing_field
 from emulator.core.handlers import (
-    Body,
-    Violations,
     apply_patch,
     check_metadata,
     get_handler,
     get_or_404,
     list_handler,
     new_record,
-    with_rules,
 )
 from emulator.core.records import HIDDEN, N_, Metadata, Record, merge_metadata, pick
+from emulator.core.violations import Body, Violations, with_rules
 from emulator.core.world import World
 from emulator.resources.app import amounts
 

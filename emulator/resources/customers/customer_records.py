@@ -8,17 +8,9 @@ from __future__ import annotations
 from typing import Annotated, ClassVar
 
 from emulator.core.errors import invalid_field
-from emulator.core.handlers import (
-    Body,
-    Violations,
-    apply_patch,
-    get_or_404,
-    new_record,
-    not_found,
-    sublist_handler,
-    with_rules,
-)
+from emulator.core.handlers import apply_patch, get_or_404, new_record, not_found, sublist_handler
 from emulator.core.records import HIDDEN, N_, Metadata, Record
+from emulator.core.violations import Body, Violations, with_rules
 from emulator.core.world import World
 from emulator.resources.app.settings import settings
 

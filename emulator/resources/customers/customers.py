@@ -7,17 +7,16 @@ from typing import Any
 
 from emulator.core.errors import ApiError
 from emulator.core.handlers import (
-    Violations,
     apply_patch,
     check_metadata,
     get_handler,
     get_or_404,
     sublist_handler,
-    with_rules,
 )
 from emulator.core.lists import Selection, select
 from emulator.core.records import folded
 from emulator.core.state_machine import StateMachine
+from emulator.core.violations import Violations, with_rules
 from emulator.core.world import World
 from emulator.resources.app.settings import settings
 from emulator.resources.customers import payment_details, payment_methods

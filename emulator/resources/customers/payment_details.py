@@ -19,8 +19,8 @@ import msgspec
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
 from emulator.core.errors import invalid_field, missing_field
-from emulator.core.handlers import Violations
 from emulator.core.vendored import library
+from emulator.core.violations import Violations
 from emulator.core.world import World
 from emulator.resources.app import security_profiles
 

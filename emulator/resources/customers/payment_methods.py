@@ -7,9 +7,10 @@ from typing import Annotated, Any, ClassVar
 
 import msgspec
 
-from emulator.core.handlers import Body, get_handler, get_or_404, with_rules
+from emulator.core.handlers import get_handler, get_or_404
 from emulator.core.records import HIDDEN, N_, Metadata, Record, no_metadata
 from emulator.core.state_machine import StateMachine
+from emulator.core.violations import Body, with_rules
 from emulator.core.world import World
 from emulator.resources.customers import payment_details
 from emulator.resources.customers.customer_records import Customer

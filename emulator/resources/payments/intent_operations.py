@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from emulator.core.errors import ApiError, invalid_field
-from emulator.core.handlers import Body, Violations, get_or_404, with_rules
+from emulator.core.handlers import get_or_404
 from emulator.core.records import R, pick
+from emulator.core.violations import Body, Violations, with_rules
 from emulator.core.world import World
 from emulator.resources.app import amounts, security_profiles
 from emulator.resources.app.settings import merchant_name

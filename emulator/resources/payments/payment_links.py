@@ -10,17 +10,15 @@ import msgspec
 from emulator.core import calendar
 from emulator.core.errors import invalid_field, missing_field
 from emulator.core.handlers import (
-    Body,
-    Violations,
     apply_patch,
     check_metadata,
     get_handler,
     get_or_404,
     list_handler,
-    with_rules,
 )
 from emulator.core.records import HIDDEN, N_, Metadata, Record, pick
 from emulator.core.state_machine import StateMachine
+from emulator.core.violations import Body, Violations, with_rules
 from emulator.core.world import World
 from emulator.resources.app import amounts
 from emulator.resources.catalog import products

@@ -8,18 +8,11 @@ import msgspec
 
 from emulator.core import calendar
 from emulator.core.errors import ApiError
-from emulator.core.handlers import (
-    Body,
-    Violations,
-    get_handler,
-    get_or_404,
-    list_handler,
-    new_record,
-    with_rules,
-)
+from emulator.core.handlers import get_handler, get_or_404, list_handler, new_record
 from emulator.core.jobs import Job
 from emulator.core.records import N_, Metadata, Record, no_metadata, pick
 from emulator.core.state_machine import StateMachine
+from emulator.core.violations import Body, Violations, with_rules
 from emulator.core.world import World
 from emulator.resources.app.settings import settings
 from emulator.resources.payments import operator, transactions

@@ -13,18 +13,10 @@ from urllib.parse import urlsplit
 import msgspec
 
 from emulator.core.errors import ApiError, invalid_field
-from emulator.core.handlers import (
-    Body,
-    Violations,
-    check_metadata,
-    get_handler,
-    get_or_404,
-    list_handler,
-    new_record,
-    with_rules,
-)
+from emulator.core.handlers import check_metadata, get_handler, get_or_404, list_handler, new_record
 from emulator.core.records import HIDDEN, N_, Metadata, Record, merge_metadata, to_wire
 from emulator.core.unit_of_work import EventData, HttpResult, PingEndpoint
+from emulator.core.violations import Body, Violations, with_rules
 from emulator.core.world import World, encode
 from emulator.resources.app import clients
 from emulator.resources.app.settings import settings
