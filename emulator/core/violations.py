@@ -102,9 +102,7 @@ class InvalidFieldRead(Exception):
 
 
 class ValidPart(dict[str, Any]):
-    """The valid fields of an object. To ask for one that is invalid, or for all where one is, raises
-    :class:`InvalidFieldRead`.
-    """
+    """The valid fields; to read an invalid one, or all if one is, raises InvalidFieldRead."""
 
     def __init__(self, fields: Body, invalid: Collection[str]) -> None:
         super().__init__(fields)

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from emulator.core.errors import invalid_field
-from emulator.core.handlers import Violations
 from emulator.core.records import Record
+from emulator.core.violations import Violations
 from emulator.core.world import World
 from emulator.resources.app import amounts
 from emulator.resources.billing import invoices, renewals, subscriptions
