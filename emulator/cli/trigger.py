@@ -50,9 +50,10 @@ def trigger(
 ) -> None:
     """Trigger an EVENT through real state changes.
 
-    \b payments-emulator trigger invoice.paid payments-emulator trigger subscription.payment_failed
-    -o subscription=sub_5Nw8xR3tY6uJ1mB4vC7zK2Lq payments-emulator trigger invoice.paid -o
-    amount=7500 -o customer.name=Awa
+    \b
+    payments-emulator trigger invoice.paid
+    payments-emulator trigger subscription.payment_failed -o subscription=sub_5Nw8xR3tY6uJ
+    payments-emulator trigger invoice.paid -o amount=7500 -o customer.name=Awa
 
     Creates the objects that the event needs; webhooks and emails are sent as usual. An override
     names an existing object to use, or sets a field of a new one. VALUE is JSON if it can be

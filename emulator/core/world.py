@@ -77,8 +77,9 @@ is valid for 30 days would be written like this:
     ...     created_at: Timestamp
 
     >>> STATE_MACHINE = StateMachine(
-    ...     Coupon, (None, "create", "valid", "coupon.created"), ("valid", "expire", "expired",
-    "coupon.expired")
+    ...     Coupon,
+    ...     (None, "create", "valid", "coupon.created"),
+    ...     ("valid", "expire", "expired", "coupon.expired"),
     ... )
 
     >>> def create(world: World, body: dict[str, Any]) -> Coupon:
@@ -93,8 +94,10 @@ The engine does the rest, here by a request on New Year's Day and an advance of 
 next job:
 
     >>> world = World(
-    ...     name="demo", livemode=False, registry=Registry((Coupon,), {}, {"coupon.expire":
-    expire}), seed="1",
+    ...     name="demo",
+    ...     livemode=False,
+    ...     registry=Registry((Coupon,), {}, {"coupon.expire": expire}),
+    ...     seed="1",
     ...     reference_data=None, now="2026-01-01T00:00:00.000Z", base_url="http://127.0.0.1:4747",
     ... )
     >>> with world.unit_of_work(cause="req_1") as unit:

@@ -91,7 +91,8 @@ def test_it_says_who_owes_whom_what(sandbox: Sandbox) -> None:
     """Merchant, customer, default address, lines, sums, days, payment link, footer."""
     address = ["Immeuble Concorde", "BP 2044 Libreville"]
     sandbox.settings(
-        merchant={"address": address, "tax_number": "GA-4711", "email": "shop@example.com"}
+        merchant={"address": address, "tax_number": "GA-4711", "email": "shop@example.com"},
+        tax_rate=18,
     )
     customer = sandbox.customer(name="Jean-Claude Ondo")
     sandbox.api.post(f"/customers/{customer['id']}/addresses/", {**ADDRESS, "is_default": True})
@@ -102,15 +103,9 @@ def test_it_says_who_owes_whom_what(sandbox: Sandbox) -> None:
         "unit_amount": 1250,
         "amount": 15000,
     }
-    sums = {
-        "subtotal": 15000,
-        "discount_amount": 1000,
-        "tax_amount": 2520,
-        "total": 16520,
-        "amount_remaining": 16520,
-    }
     words = {"description": "Coffee for January", "footer": "Thank you"}
-    invoice = an_invoice(sandbox, customer, currency="EUR", line_items=[line], **sums, **words)
+    sums = {"line_items": [line], "discount_amount": 1000}
+    invoice = an_invoice(sandbox, customer, currency="EUR", **sums, **words)
     pdf = pdf_of(sandbox, invoice)
     text = pdfs.text(pdf)
     for expected in (
@@ -134,28 +129,24 @@ def test_it_says_who_owes_whom_what(sandbox: Sandbox) -> None:
     assert "Page 1" not in text
 
 
-SETTLED = {"amount_paid": 5000, "amount_remaining": 0}
-
-
 @pytest.mark.parametrize(
-    ("status", "sums", "said", "payable"),
+    ("status", "said", "payable"),
     [
-        ("open", {}, ["OPEN", "5,000 XAF due January 31, 2026"], True),
+        ("open", ["OPEN", "5,000 XAF due January 31, 2026"], True),
         (
             "paid",
-            SETTLED,
             ["PAID", "5,000 XAF paid", "Amount paid −5,000 XAF Amount due 0 XAF"],
             False,
         ),
-        ("void", {}, ["VOID", "Void: nothing to pay"], False),
-        ("uncollectible", {}, ["UNCOLLECTIBLE", "5,000 XAF was due January 31, 2026"], True),
+        ("void", ["VOID", "Void: nothing to pay"], False),
+        ("uncollectible", ["UNCOLLECTIBLE", "5,000 XAF was due January 31, 2026"], True),
     ],
 )
 def test_it_is_stamped_with_its_status(
-    sandbox: Sandbox, status: str, sums: Any, said: list[str], payable: bool
+    sandbox: Sandbox, status: str, said: list[str], payable: bool
 ) -> None:
     """B-66; what can still be paid says where."""
-    invoice = an_invoice(sandbox, status=status, **sums)
+    invoice = an_invoice(sandbox, status=status)
     pdf = pdf_of(sandbox, invoice)
     assert [each for each in said if each not in pdfs.text(pdf)] == []
     assert (invoice["payment_url"] in pdfs.links(pdf)) == payable

@@ -1,4 +1,6 @@
-"""The recipes work as written: a copy of the tree with their patches passes its tests."""
+"""The recipes for changes work as written: with their patches applied, a copy of the tree passes
+its tests.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ FILES_AT_MOST = {
     "Add a kind of fault to test app": 3,
     "Add a command": 4,
 }
-"""The most files of each recipe, in the order of application: the field is the new resource's."""
+"""How many files each recipe may take, in the order in which they are applied: the field is one of
+the new resource.
+"""
 
 LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "node_modules")
 CHECKS = (
@@ -32,8 +36,9 @@ CHECKS = (
     "contract_tests/simulator/test_simulate.py",
     "contract_tests/quality/docs/test_pages.py",
     "contract_tests/surfaces/i18n/test_languages.py",
-    "contract_tests/surfaces/checks/app",
-    "contract_tests/surfaces/cli",
+    "contract_tests/surfaces/checks/app/test_app.py",
+    "contract_tests/surfaces/cli/test_mistakes.py",
+    "contract_tests/surfaces/cli/test_output.py",
     "contract_tests/surfaces/control",
     "contract_tests/surfaces/console",
     "contract_tests/surfaces/pages",
@@ -45,7 +50,9 @@ ABOUT_OTHERS = (
     "contract_tests/surfaces/control/test_requests.py::test_it_runs_and_sends_the_same",
     "contract_tests/surfaces/pages/test_docs.py::test_every_link_within_the_pages_leads_somewhere",
 )
-"""Tests that are slow, or need the guide (not in the copy), and examine no change of a recipe."""
+"""Tests that take long, or need the built guide, which the copy has not, and examine nothing that a
+recipe changes.
+"""
 
 STEPS = [
     *re.findall(
@@ -57,14 +64,18 @@ STEPS = [
 
 
 class Patch(NamedTuple):
-    """A recipe's patch for a file: hunks replace texts that occur once; a new file has one hunk."""
+    """What a recipe does to one file: each hunk replaces a text that occurs once; a new file has
+    one hunk.
+    """
 
     path: str
     is_new: bool
     hunks: list[tuple[str, str]]
 
     def applied(self, text: str | None) -> str:
-        """Return the file's text with the patch applied; ``None`` stands for a missing file."""
+        """Return the text of the file with the patch applied; ``None`` for a file that is not there
+        yet.
+        """
         assert (text is None) == self.is_new, self.path
         if text is None:
             return self.hunks[0][1]
@@ -93,7 +104,10 @@ def patches(recipe: str) -> list[Patch]:
 
 
 def _hunk(lines: list[str]) -> tuple[str, str]:
-    """Return the text before and after. An empty line of context may lack its leading space."""
+    """Return the text before and after.
+
+    A line of context may have lost its leading space if nothing follows it.
+    """
     before, after = (
         "".join(f"{line[1:]}\n" for line in lines if line[:1] in {mark, " ", ""})
         for mark in ("-", "+")
@@ -105,7 +119,9 @@ EVERYTHING = [patch for recipe in FILES_AT_MOST for patch in patches(recipe)]
 
 
 def changed_files(patches: list[Patch]) -> dict[str, str]:
-    """Return the patches' new and changed files by path, with their texts after the last patch."""
+    """Return the files that the patches make or change, by their paths, as they read after the last
+    patch.
+    """
     texts = {
         patch.path: (ROOT / patch.path).read_text("utf-8")
         for patch in patches
@@ -124,7 +140,9 @@ def test_a_recipe_takes_few_files(recipe: str, at_most: int) -> None:
 
 @pytest.fixture(scope="module")
 def changed_tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A tree's copy with all recipes applied, and the guide's tables and the types written."""
+    """A copy of the tree with all recipes applied, the tables of the guide and the types of the
+    answers written.
+    """
     tree = tmp_path_factory.mktemp("recipes") / "tree"
     shutil.copytree(ROOT, tree, ignore=LEFT_OUT)
     for path, text in changed_files(EVERYTHING).items():
@@ -141,18 +159,20 @@ def run(tree: Path, *command: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+OWN = [
+    patch.path for patch in EVERYTHING if patch.path.startswith("contract_tests/") and patch.is_new
+]
+"""The tests that the recipes add."""
+
+
 @pytest.mark.long
 @pytest.mark.needs("ruff")
-def test_with_all_recipes_the_tree_passes_the_tests_of_all_kinds_and_those_of_the_recipes(
-    changed_tree: Path,
+@pytest.mark.parametrize("tests", [*CHECKS, *OWN])
+def test_with_all_recipes_the_tree_passes_the_tests_near_them_and_their_own(
+    changed_tree: Path, tests: str
 ) -> None:
-    own = {
-        patch.path
-        for patch in EVERYTHING
-        if patch.path.startswith("contract_tests/") and patch.is_new
-    }
     others = [f"--deselect={test}" for test in ABOUT_OTHERS]
-    run(changed_tree, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *others, *CHECKS, *own)
+    run(changed_tree, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *others, tests)
 
 
 @pytest.mark.long
