@@ -1,5 +1,4 @@
-"""What goes with a field that a tester sets directly: sums follow their parts, and a status brings
-its sums along (B-89).
+"""Consequences of fields set directly: sums follow parts, a status brings its sums (B-89).
 
 For each kind of object that has sums there is one function in ``FOLLOWS``, which returns the
 further fields of the object or raises 422 for a value out of its bounds, and one in
@@ -181,9 +180,10 @@ def _session(
         return {}
     field = _first(changed, "line_items", "currency")
     if old.mode == "subscription" or old.status not in ("open", "payment_failed"):
-        anew = "POST /v1/checkout-sessions/ for another session"
         raise invalid_field(
-            field, f"cannot change in the mode {old.mode} and the status {old.status}: call {anew}"
+            field,
+            f"cannot change in the mode {old.mode} and the status {old.status}:"
+            " call POST /v1/checkout-sessions/ for another session",
         )
     _check_lines(new.line_items, "amount_total")
     subtotal = sum(line.amount_total for line in new.line_items)
@@ -208,8 +208,10 @@ def _intent(
 ) -> dict[str, Any]:
     agreed = [field for field in AGREED if field in changed]
     if agreed and old.status not in CHOOSABLE:
-        anew = "POST /v1/payment-intents/ for another one"
-        raise invalid_field(agreed[0], f"is decided before the payment begins: call {anew}")
+        raise invalid_field(
+            agreed[0],
+            "is decided before the payment begins: call POST /v1/payment-intents/ for another one",
+        )
     if "amount" in changed:
         amounts.chargeable(world, new.amount, None, "amount")
     _check_canceled_at(new, changed)
@@ -279,9 +281,10 @@ def _transaction(
             set_parts[0], "is that of its refund: call POST /v1/refunds/ for another one"
         )
     if "status" in changed and old.status == "failed" and not payment_intents.is_lost(world, old):
-        again = "POST /v1/payment-intents/ for another payment"
         raise invalid_field(
-            "status", f"{new.status} cannot follow a payment that failed: call {again}"
+            "status",
+            f"{new.status} cannot follow a payment that failed:"
+            " call POST /v1/payment-intents/ for another payment",
         )
     if not any(field in changed for field in PARTS):
         return {}
