@@ -1,6 +1,4 @@
-"""The version of the emulator, in one place (pyproject.toml reads it from here), and how an
-installation gets an extra.
-"""
+"""The emulator's version, which pyproject.toml reads, and how an installation gets an extra."""
 
 VERSION = "0.1.0"
 

@@ -71,9 +71,9 @@ def service(
     """Find out which assumptions hold at the service at URL.
 
     \b
-    payments-emulator compare service https://sandbox.example.com --key sk_test_me --out profile.yaml
+    payments-emulator compare service https://api.example.com --key sk_test_1 --out profile.yaml
     payments-emulator serve --profile profile.yaml
-    payments-emulator compare service https://sandbox.example.com --against profile.yaml
+    payments-emulator compare service https://api.example.com --key sk_test_1 --against profile.yaml
 
     Makes the requests of the probes, with a test key, and removes what it created as far as the
     service lets it. Uses /v1 alone, and the clock of this emulator where /_emulator/clock has one:

@@ -1,5 +1,4 @@
-"""Reading a large world: plain functions in a thread, on what does not change, while the event loop
-serves others.
+"""Reads of a large world: plain functions in a thread, on a copy, while the loop serves others.
 
 Records are frozen, so that a copy of a world takes some milliseconds of the loop: lists of its
 records. All else that is long happens in one thread, one piece of work after the other. A small

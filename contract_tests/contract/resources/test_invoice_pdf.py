@@ -120,7 +120,7 @@ def test_it_says_who_owes_whom_what(sandbox: Sandbox) -> None:
         "€165.20 due January 31, 2026",
         "Coffee for January",
         "Café moulu 12 €12.50 €150.00",
-        "Subtotal €150.00 Discount -€10.00 Tax €25.20 Total €165.20 Amount due €165.20",
+        "Subtotal €150.00 Discount -€10.00 Tax (18%) €25.20 Total €165.20 Amount due €165.20",
         invoice["payment_url"],
         "Thank you",
     ):
@@ -228,23 +228,23 @@ def test_the_same_invoice_gives_the_same_bytes(sandbox: Sandbox) -> None:
 @given(
     description=st.text(max_size=500),
     footer=st.text(max_size=500),
-    quantity=st.integers(1, 10**15),
-    amount=st.integers(-(10**12), 10**12),
+    quantity=st.integers(1, 10**3),
+    price=st.integers(0, 10**4),
 )
 @settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_text_breaks_it(
-    sandbox: Sandbox, description: str, footer: str, quantity: int, amount: int
+    sandbox: Sandbox, description: str, footer: str, quantity: int, price: int
 ) -> None:
     """Whatever is written on it, it is a sound document with its sums on it."""
     line = {
         "product": None,
         "description": description,
         "quantity": quantity,
-        "unit_amount": 1,
-        "amount": amount,
+        "unit_amount": price,
+        "amount": quantity * price,
     }
     invoice = an_invoice(sandbox, description=description, footer=footer, line_items=[line])
-    assert "Subtotal 5,000 XAF" in pdfs.text(pdf_of(sandbox, invoice))
+    assert f"Subtotal {quantity * price:,} XAF" in pdfs.text(pdf_of(sandbox, invoice))
 
 
 # Whom it is from, and how it is read
