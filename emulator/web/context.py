@@ -123,7 +123,8 @@ class RequestContext:
     world get the runtime as an argument. ``raw`` is the body, as far as it was read.
     ``find_runtime`` finds that of the request's key, for the id and the shape of errors before
     authentication (B-01, B-10). ``settings`` are the App's for a request to the service; None for
-    any other, which no setting concerns. ``hold_ms`` is how long an injected fault holds the
+    any other, which no setting concerns. ``error_shape`` is that of an error whose world is
+    released before the error is written. ``hold_ms`` is how long an injected fault holds the
     request once its Idempotency-Key is taken, in milliseconds. ``connection`` is the one that it
     came on; None in a client's own process.
     """
@@ -132,6 +133,7 @@ class RequestContext:
     path_params: Mapping[str, str] = MappingProxyType({})
     runtime: Runtime | None = None
     settings: Settings | None = None
+    error_shape: str | None = None
     find_runtime: Callable[[RequestContext], Runtime | None] | None = None
     checkpoint: Checkpoint | None = None
     raw = b""
@@ -187,8 +189,10 @@ class RequestContext:
 
     def body_of(self, error: ApiError) -> bytes:
         """Return the body of an error, in the shape the App has set (B-10)."""
-        runtime = self.runtime or (self.find_runtime and self.find_runtime(self))
-        shape = settings(runtime.world).error_shape if runtime else "documented"
+        shape = self.error_shape
+        if shape is None:
+            runtime = self.runtime or (self.find_runtime and self.find_runtime(self))
+            shape = settings(runtime.world).error_shape if runtime else "documented"
         return body_of(
             error, request_id=self.request_id, docs_url=f"{self.base_url}/docs", shape=shape
         )

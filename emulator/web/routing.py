@@ -19,6 +19,7 @@ from emulator.core.errors import ApiError
 from emulator.document import bundles
 from emulator.document.tree import Document, at, map_parts, operations, pointer_of
 from emulator.engine.runtime import Runtime
+from emulator.resources.app.settings import settings
 from emulator.web.context import SCOPE_KEY, RequestContext, send_response
 from emulator.web.root_app import as_api_error
 
@@ -314,5 +315,10 @@ class AuthenticatedOperation:
         runtime.users += 1
         try:
             await self._next_app(scope, receive, send)
+        except BaseException:
+            # Whoever writes the error comes later, and a released world may be emptied by then.
+            context.error_shape = settings(runtime.world).error_shape
+            context.request_id  # noqa: B018  # it is drawn from the world
+            raise
         finally:
             runtime.release()

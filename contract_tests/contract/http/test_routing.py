@@ -11,6 +11,7 @@ from contract_tests.contract.document.reader import METHODS
 from contract_tests.contract.http.line import Line
 from contract_tests.support.sandbox import RunningServer, Sandbox
 from emulator.document import bundles
+from emulator.engine.runtime import Runtime
 from emulator.resources.registry import OPERATIONS
 
 
@@ -249,3 +250,20 @@ def test_a_forced_shape_is_that_of_unknown_routes_and_methods_and_of_a_public_ke
         sandbox.api.http.get("/customers/", headers=public).json()["error"]["code"]
         == "public_key_not_allowed"
     )
+
+
+def test_an_error_is_whole_although_its_world_is_put_away_before_it_is_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A database that is lost closes all worlds, also those whose requests have just failed."""
+    released = Runtime.release
+
+    def release_and_put_away(runtime: Runtime) -> None:
+        released(runtime)
+        runtime.world = runtime.world.emptied()
+
+    with RunningServer() as server, server.world("put-away") as sandbox:
+        sandbox.settings(error_shape="nested")
+        monkeypatch.setattr(Runtime, "release", release_and_put_away)
+        response = sandbox.control.request("POST", "/clock/advance", json={"by": "soon"})
+    assert (response.status_code, response.json()["error"]["code"]) == (422, "invalid_field")

@@ -324,8 +324,8 @@ changes(
     "createCustomer",
     method="PATCH",
     api=CONTROL,
-    body=lambda number: {"status": "blocked", "firstname": number},
-    then=lambda number: {"status": "blocked", "firstname": number},
+    body=lambda number: {"lastname": "Ondo", "firstname": number},
+    then=lambda number: {"lastname": "Ondo", "firstname": number},
 )
 
 
