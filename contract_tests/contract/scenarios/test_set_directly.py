@@ -51,6 +51,18 @@ def test_a_trial_ends_when_either_of_its_dates_says(sandbox: Sandbox) -> None:
         sandbox.act(subscription, "cancel")
 
 
+def test_a_trial_that_a_payment_brings_back_is_announced(sandbox: Sandbox) -> None:
+    """B-43: the end of the trial is ahead again, and what comes then is charged."""
+    sandbox.settings(assumptions={"past_due_periods": "charged"})
+    subscription = sandbox.subscribe(trial_period_days=45)
+    put(sandbox, subscription, status="past_due", current_period_end="2025-12-15")
+    sandbox.advance("1h")
+    assert sandbox.shown(subscription)["status"] == "active"
+    sandbox.advance("44d")
+    types = [event["type"] for event in sandbox.events()]
+    assert types.count("subscription.trial_will_end") == 1
+
+
 def test_two_different_ends_of_a_trial_contradict(sandbox: Sandbox) -> None:
     subscription = sandbox.subscribe(trial_period_days=10)
     both = {"trial_end": "2026-01-05", "current_period_end": "2026-01-06"}

@@ -177,7 +177,9 @@ def settle(world: World, invoice: Invoice) -> None:
         owes or _is_behind(world, subscription)
     ):
         world.cancel_jobs(subscription, "subscription.retry")
-        _charge_next(world, STATE_MACHINE.transition(world, subscription, "recover", **UP_TO_DATE))
+        subscription = STATE_MACHINE.transition(world, subscription, "recover", **UP_TO_DATE)
+        subscriptions.schedule_trial_notice(world, subscription)
+        _charge_next(world, subscription)
     elif settled:
         _charge_next(world, world.replace(subscription, **NOTHING_FAILED))
 
