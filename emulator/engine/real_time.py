@@ -10,7 +10,7 @@ from typing import Any
 
 # freezegun replaces ``time.monotonic``, and may have done so before this module is imported. It
 # leaves ``clock_gettime`` alone, and so does time-machine for every clock but the system's.
-_elapsed: Callable[[], float] = (
+elapsed: Callable[[], float] = (
     partial(time.clock_gettime, time.CLOCK_BOOTTIME)
     if hasattr(time, "CLOCK_BOOTTIME")
     else getattr(sys.modules.get("freezegun.api"), "real_monotonic", time.monotonic)
@@ -54,8 +54,7 @@ class RealTime:
         """Return Unix time in seconds."""
         if is_set_by_a_test():
             return time.time()
-        if (
-            self._start is None
-        ):  # a server that starts under a test's time asks the system once that has ended
-            self._start = time.time() - _elapsed()
-        return self._start + _elapsed()
+        if self._start is None:
+            # A server that starts under a test's time asks the system once that has ended.
+            self._start = time.time() - elapsed()
+        return self._start + elapsed()

@@ -40,7 +40,7 @@ class Machine:
 def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     machine = Machine()
     monkeypatch.setattr("emulator.engine.real_time.time", machine)
-    monkeypatch.setattr("emulator.engine.real_time._elapsed", machine.elapsed)
+    monkeypatch.setattr("emulator.engine.real_time.elapsed", machine.elapsed)
     return machine
 
 

@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
 from typing import Any
 
+from emulator.engine.real_time import elapsed
 from emulator.engine.storage import state_file
 from emulator.engine.storage.database_tables import (
     DatabaseStore,
@@ -34,7 +35,6 @@ from emulator.engine.storage.postgres_session import (
     Task,
     address,
     describe,
-    now,
 )
 from emulator.engine.storage.serialization import WorldHeader
 from emulator.engine.storage.store import (
@@ -83,7 +83,7 @@ class PostgresStore(DatabaseStore):
         self, opened: Callable[[list[Key]], Awaitable[None]], lost: Callable[[], Awaitable[None]]
     ) -> None:
         while True:
-            next_at, session = now() + RETRY, self._session
+            next_at, session = elapsed() + RETRY, self._session
             opening: asyncio.Future[None] | None = None
             try:
                 while not session.ended.done():
@@ -99,7 +99,7 @@ class PostgresStore(DatabaseStore):
             if opening is not None:
                 logger.error("%s: %s", self.name, describe(session.ended.exception()))
             await lost()
-            await asyncio.sleep(max(next_at - now(), 0))
+            await asyncio.sleep(max(next_at - elapsed(), 0))
             self._session = Session(self._place)
 
     def persistence(self, key: Key) -> WorldPersistence:

@@ -13,7 +13,6 @@ import os
 import re
 import socket
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
@@ -25,6 +24,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import psycopg
 
+from emulator.engine.real_time import elapsed
 from emulator.engine.storage import database_tables, serialization
 from emulator.engine.storage.database_tables import (
     DAMAGE,
@@ -80,15 +80,6 @@ SESSION = {
     # A statement may be planned while the tables are empty, and the session keeps the plan.
     "enable_seqscan": "off",
 }
-
-
-def now() -> float:
-    """Return a time that goes on during suspension, where the system has such a clock."""
-    return (
-        time.clock_gettime(time.CLOCK_BOOTTIME)
-        if hasattr(time, "CLOCK_BOOTTIME")
-        else time.monotonic()
-    )
 
 
 # -- the address
@@ -174,10 +165,10 @@ class DatabaseSession:
     def __init__(self, raw: psycopg.Connection[Any]) -> None:
         self.raw = raw
         self.asked_at: float | None = None
-        self.answered_at = now()
+        self.answered_at = elapsed()
 
     def execute(self, statement: str, values: Sequence[Any] = (), /) -> psycopg.Cursor[Any]:
-        self.asked_at = began = now()
+        self.asked_at = began = elapsed()
         answer = self.raw.execute(cast("Any", statement.replace("?", "%s")), values)
         # The moment before: the database counts from when it has answered.
         self.answered_at, self.asked_at = began, None
@@ -266,7 +257,7 @@ class Session(threading.Thread):
     def __init__(self, place: DatabaseAddress) -> None:
         super().__init__(name="database", daemon=True)
         self._place = place
-        self._began = now()
+        self._began = elapsed()
         self._connection: DatabaseSession | None = None
         self._tasks: deque[tuple[Task | None, Future[Any]]] = deque()
         self._changed = threading.Condition()
@@ -287,13 +278,13 @@ class Session(threading.Thread):
         connection = self._connection
         is_held = connection is not None and self.held.done() and not self.ended.done()
         # it is one then
-        return is_held and now() - connection.answered_at < FRESH  # type: ignore[union-attr]
+        return is_held and elapsed() - connection.answered_at < FRESH  # type: ignore[union-attr]
 
     @property
     def is_silent(self) -> bool:
         """Whether the database has not answered for too long."""
         asked_at = self._connection.asked_at if self._connection else self._began
-        return asked_at is not None and now() - asked_at > PATIENCE
+        return asked_at is not None and elapsed() - asked_at > PATIENCE
 
     def put(self, task: Task | None) -> Future[Any]:
         """Queue a task after the earlier ones and return its outcome; None ends the session."""
@@ -312,13 +303,13 @@ class Session(threading.Thread):
         """
         before = self._tidied
         failed = before is not None and before.done() and before.exception() is not None
-        if failed and now() - self._tidied_at < RETRY:
+        if failed and elapsed() - self._tidied_at < RETRY:
             return
         if self.dead and self.is_fresh and (before is None or before.done()):
             most = min(len(self.dead), database_tables.EDITIONS)
             remove = partial(self.remove_some, most=most)
             self._tidied = self.put(Task(read=remove, is_vital=False))
-            self._tidied_at = now()
+            self._tidied_at = elapsed()
 
     def remove_some(self, connection: Readable, most: int = database_tables.EDITIONS) -> None:
         database_tables.remove_some(connection, self.dead, "ctid", most)
