@@ -259,13 +259,13 @@ class Rehearsal:
         ) as mcp:
             assert mcp.stdin
             assert mcp.stdout
-            answers = []
+            responses = []
             for line in lines:
                 print(line, end="", file=mcp.stdin, flush=True)
-                answers.append(json.loads(mcp.stdout.readline())["result"])
+                responses.append(json.loads(mcp.stdout.readline())["result"])
             mcp.stdin.close()
-        assert answers[0]["serverInfo"] == {"name": "payments-emulator", "version": VERSION}
-        return len(answers[1]["tools"])
+        assert responses[0]["serverInfo"] == {"name": "payments-emulator", "version": VERSION}
+        return len(responses[1]["tools"])
 
 
 STEPS: dict[str, Callable[[Rehearsal], str]] = {

@@ -281,7 +281,7 @@ def pay(pick: Pick, number: int, path: str, method: int) -> Requests:
     pick=NUMBERS,
     result=("succeeded", "succeeded", "failed"),
 )
-def answer(pick: Pick, number: int, path: str, result: str) -> Requests:
+def response(pick: Pick, number: int, path: str, result: str) -> Requests:
     yield "POST", f"/_emulator/{path}/{pick(kind_of(path), number).id}/answer", {"result": result}
 
 
@@ -299,7 +299,7 @@ class Walker:
         self.emulator = emulator
         self.chance = random.Random(seed)
         self.sent = 0
-        self.answers: list[Any] = []
+        self.responses: list[Any] = []
 
     def step(self) -> str | None:
         """Do one thing; what went wrong inside the emulator."""
@@ -320,7 +320,7 @@ class Walker:
         try:
             self._do(OPERATIONS[name])
         except RequestRefused as error:
-            self.answers.append(str(error))
+            self.responses.append(str(error))
             return str(error) if error.status >= 500 else None
         except LookupError:
             return None
@@ -331,15 +331,15 @@ class Walker:
         if values.get("kind") == "webhook_endpoint":
             return  # who listens to the walk goes on listening
         requests = operation.requests(self._pick, values.pop("pick", self.sent), **values)
-        answer = None
+        response = None
         try:
             while True:
-                method, path, body = requests.send(answer)
+                method, path, body = requests.send(response)
                 body = {} if body is None and method == "POST" else body
-                answer = getattr(self.emulator.api, method.lower())(
+                response = getattr(self.emulator.api, method.lower())(
                     path, *([] if body is None else [body])
                 )
-                self.answers.append(answer)
+                self.responses.append(response)
         except StopIteration:
             pass
 

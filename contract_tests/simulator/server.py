@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from contract_tests.simulator.surroundings import ANSWER_TIME, Disk
+from contract_tests.simulator.surroundings import RESPONSE_TIME, Disk
 from contract_tests.support.sandbox import START
 from emulator.core.ids import IdSource
 from emulator.engine.engine import Engine
@@ -24,14 +24,18 @@ MAX_WORLDS = 5
 """Worlds that may be open."""
 
 OPTIONS = Options(
-    clock_mode="frozen", clock_at=START, strict=True, max_worlds=MAX_WORLDS, answer_time=ANSWER_TIME
+    clock_mode="frozen",
+    clock_at=START,
+    strict=True,
+    max_worlds=MAX_WORLDS,
+    response_time=RESPONSE_TIME,
 )
 
 DRAIN_SECONDS = 2.0
 """Seconds that requests under way have to end when the server stops."""
 
 
-class Answer(NamedTuple):
+class Response(NamedTuple):
     """An answer as a client gets it."""
 
     status: int
@@ -149,10 +153,10 @@ class Server:
         key: str,
         query: str = "",
         headers: dict[str, str] | None = None,
-    ) -> Answer:
+    ) -> Response:
         """Send a request. ``body``: bytes, or a value for JSON. A stopping server returns 503."""
         if self._is_stopping:
-            return Answer(503, {}, b"")
+            return Response(503, {}, b"")
         raw = (
             body if isinstance(body, bytes) else b"" if body is None else msgspec.json.encode(body)
         )
@@ -189,6 +193,6 @@ class Server:
         finally:
             self._serving.discard(task)
         found = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
-        return Answer(
+        return Response(
             sent[0]["status"], found, b"".join(message.get("body", b"") for message in sent[1:])
         )

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from unittest.mock import patch
 
 from contract_tests.simulator.invariants import Invariants, Transition, Violation
-from contract_tests.simulator.server import Answer, Server
+from contract_tests.simulator.server import Response, Server
 from contract_tests.simulator.surroundings import (
     Disk,
     Network,
@@ -80,7 +80,7 @@ class Given(NamedTuple):
     path: str
     body: Any
     key: str
-    answer: Answer
+    response: Response
     at: str
 
 
@@ -137,14 +137,14 @@ class Place:
         key = f"{self.name}-{next(self.simulation.numbers)}"
         headers = {"idempotency-key": key} if repeatable else {}
         sent_at = (await self.simulation.server.engine.open(self.secret)).now()
-        answer = await self.simulation.send(
+        response = await self.simulation.send(
             method, path, body, key=self.key, headers=headers, **options
         )
-        if repeatable and answer.status < 300:
-            self.given.append(Given(path, body, key, answer, sent_at))
-        if answer.status >= 400:
-            raise Rejected(f"{method} {path}: {answer.status} {answer.body.decode()[:300]}")
-        return answer.json()
+        if repeatable and response.status < 300:
+            self.given.append(Given(path, body, key, response, sent_at))
+        if response.status >= 400:
+            raise Rejected(f"{method} {path}: {response.status} {response.body.decode()[:300]}")
+        return response.json()
 
     async def repeat(self, number: int) -> None:
         """Send a request again: the answer is the same, byte for byte, and nothing happens."""
@@ -152,15 +152,15 @@ class Place:
             raise Rejected("no answer yet")
         given = self.given[number % len(self.given)]
         headers = {"idempotency-key": given.key}
-        answer = await self.simulation.send(
+        response = await self.simulation.send(
             "POST", given.path, given.body, key=self.key, headers=headers
         )
         if calendar.seconds_between(given.at, self.runtime.now()) > SHORTEST_LIFE:
             raise Rejected("too old")
-        is_same = (answer.status, answer.body) == (given.answer.status, given.answer.body)
-        if answer.status < 500 and answer.status != 429 and not is_same:
+        is_same = (response.status, response.body) == (given.response.status, given.response.body)
+        if response.status < 500 and response.status != 429 and not is_same:
             self.simulation.invariants.violated(
-                "idempotency", f"POST {given.path}: {answer.status} {answer.body!r}"
+                "idempotency", f"POST {given.path}: {response.status} {response.body!r}"
             )
 
 
@@ -193,18 +193,18 @@ class Simulation:
         await self.send("POST", "/v1/customers/", body, key=key)
         await self.send("POST", "/_emulator/clock/advance", {"by": "1h"}, key=key)
 
-    async def send(self, method: str, path: str, body: Any = None, **options: Any) -> Answer:
+    async def send(self, method: str, path: str, body: Any = None, **options: Any) -> Response:
         """Return the answer to a request; one that is wrong whatever was asked is a violation."""
-        answer = await self.server.send(method, path, body, **options)
-        self.trace.update(b"%s %s %d " % (method.encode(), path.encode(), answer.status))
+        response = await self.server.send(method, path, body, **options)
+        self.trace.update(b"%s %s %d " % (method.encode(), path.encode(), response.status))
         self.trace.update(
-            answer.body.replace(self.disk.folder.encode(), b"")
+            response.body.replace(self.disk.folder.encode(), b"")
         )  # errors name the file
-        text = answer.body.decode(errors="replace") if answer.status == 500 else ""
+        text = response.body.decode(errors="replace") if response.status == 500 else ""
         is_ours = "INTERNAL_ERROR" in text and "is stopping" not in text  # as after a crash
         if is_ours or ("DATABASE_ERROR" in text and not self.invariants.disk_failed):
             self.invariants.violated("internal error", f"{method} {path}: {text[:200]}")
-        return answer
+        return response
 
     def failed(self, context: Mapping[str, Any]) -> None:
         """A task ended with an exception that no one waits for."""

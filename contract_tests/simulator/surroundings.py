@@ -274,7 +274,7 @@ WAY = 0.003
 """Seconds for a request there and back."""
 
 LATE = 0.4
-ANSWER_TIME = 1.0
+RESPONSE_TIME = 1.0
 """Seconds that receivers have to answer."""
 
 MOST_CALLS = 200
@@ -301,7 +301,7 @@ class Network:
         behaviour = self.behaviours.get(url, "succeeds")
         await asyncio.sleep(LATE if behaviour == "answers late" else WAY)
         if behaviour == "hangs":
-            await asyncio.sleep(1000 * ANSWER_TIME)
+            await asyncio.sleep(1000 * RESPONSE_TIME)
         if behaviour == "is down":
             raise Unreachable("cannot connect")
         if behaviour == "calls back" and self._calls < MOST_CALLS:

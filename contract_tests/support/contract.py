@@ -39,11 +39,11 @@ NAMING_THEIR_OBJECT = {
 }
 """Actions whose error names the object's field that makes it unready (B-65, B-66)."""
 
-ROUTING_ANSWERS = {404, 405}
+ROUTING_RESPONSES = {404, 405}
 """Statuses that the stack gives where there is no operation."""
 
 
-class Answer(NamedTuple):
+class Response(NamedTuple):
     """The document's demands on a response: its headers, and a schema for each content type."""
 
     headers: tuple[str, ...]
@@ -62,7 +62,7 @@ class Contract:
         self._by_length: dict[tuple[str, int], list[Operation]] = defaultdict(list)
         for operation in self.operations:
             self._by_length[operation.method, operation.path.count("/") + 1].append(operation)
-        self._answer = cache(self._find_answer)
+        self._response = cache(self._find_response)
         self._shape = cache(self._find_shape)
 
     def operation(self, method: str, path: str) -> Operation | None:
@@ -80,15 +80,15 @@ class Contract:
         found = [] if headers.get("request-id", "").startswith("req_") else ["no Request-Id header"]
         operation = self.operation(method, path)
         if operation is None:
-            if status not in ROUTING_ANSWERS:
+            if status not in ROUTING_RESPONSES:
                 found.append(f"status {status} where there is no operation")
             return found + self._body(("components", "schemas", "AnyError"), body)
-        answer = self._answer(operation.pointer, status)
-        if answer is None:
+        response = self._response(operation.pointer, status)
+        if response is None:
             return [*found, f"{operation.name} does not document status {status}: {body[:300]!r}"]
-        return found + self._answer_faults(answer, headers, body)
+        return found + self._response_faults(response, headers, body)
 
-    def _find_answer(self, operation: Pointer, status: int) -> Answer | None:
+    def _find_response(self, operation: Pointer, status: int) -> Response | None:
         place = (*operation, "responses")
         documented = at(self.document, place).get(str(status))
         if documented is None:
@@ -99,7 +99,7 @@ class Contract:
             for name, each in node.get("headers", {}).items()
         }
         required = tuple(name for name, header in headers.items() if header.get("required"))
-        return Answer(
+        return Response(
             required,
             {media: (*pointer, "content", media, "schema") for media in node.get("content", ())},
         )
@@ -159,16 +159,18 @@ class Contract:
         content = self.document["x-webhooks"][event["type"]]["post"]["requestBody"]["content"]
         return self._body(pointer_of(content["application/json"]["schema"]["$ref"]), body)
 
-    def _answer_faults(self, answer: Answer, headers: Mapping[str, str], body: bytes) -> list[str]:
-        found = [f"no {name} header" for name in answer.headers if name.lower() not in headers]
-        if not answer.content:
+    def _response_faults(
+        self, response: Response, headers: Mapping[str, str], body: bytes
+    ) -> list[str]:
+        found = [f"no {name} header" for name in response.headers if name.lower() not in headers]
+        if not response.content:
             return found + (["a body where none is documented"] if body else [])
         media_type = headers.get("content-type", "").split(";")[0]
-        if media_type not in answer.content:
+        if media_type not in response.content:
             return [*found, f"content type {media_type!r}"]
         if media_type != "application/json":
             return found
-        return found + self._body(answer.content[media_type], body)
+        return found + self._body(response.content[media_type], body)
 
     def _body(self, schema: Pointer, body: bytes) -> list[str]:
         value = json.loads(body)

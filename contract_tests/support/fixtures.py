@@ -24,7 +24,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _every_answer(request: pytest.FixtureRequest) -> Iterator[None]:
+def _every_response(request: pytest.FixtureRequest) -> Iterator[None]:
     """The documents allow every response of all servers in this process, to any client."""
     yield
     assert (
@@ -67,16 +67,16 @@ def live(sandbox: Sandbox) -> Iterator[Sandbox]:
 @pytest.fixture
 def unanswered(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     """No look-up of ``*.unanswered.example`` ends before the event is set; then: 127.0.0.1."""
-    system, answer = socket.getaddrinfo, threading.Event()
+    system, response = socket.getaddrinfo, threading.Event()
 
     def look_up(host: Any, *arguments: Any, **options: Any) -> Any:
         if str(host).endswith(".unanswered.example"):
-            assert answer.wait(60)
+            assert response.wait(60)
         return system("127.0.0.1", *arguments, **options)
 
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
-    yield answer
-    answer.set()
+    yield response
+    response.set()
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def other_world(sandbox: Sandbox) -> Iterator[Sandbox]:
 @pytest.fixture(scope="session")
 def impatient_server() -> Iterator[RunningServer]:
     """A server that gives webhook receivers a second and a half instead of ten."""
-    with RunningServer(answer_time=1.5) as server:
+    with RunningServer(response_time=1.5) as server:
         yield server
 
 

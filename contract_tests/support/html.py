@@ -23,11 +23,11 @@ class Page(HTMLParser):
     browser.
     """
 
-    def __init__(self, answer: httpx.Response) -> None:
+    def __init__(self, response: httpx.Response) -> None:
         super().__init__()
-        self.answer = answer
-        self.status = answer.status_code
-        self.html = answer.text
+        self.response = response
+        self.status = response.status_code
+        self.html = response.text
         self.language: str | None = None
         self.elements: dict[str, Attributes] = {}
         self.fields: dict[str, str] = {}

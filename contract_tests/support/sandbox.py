@@ -107,9 +107,9 @@ class Sandbox:
 
     def advance(self, by: str, alternative: str = "by") -> Any:
         """Move the clock on; no job may fail on the way."""
-        answer = self.control.post("/clock/advance", {alternative: by})
-        assert answer["failures"] == []
-        return answer
+        response = self.control.post("/clock/advance", {alternative: by})
+        assert response["failures"] == []
+        return response
 
     def settle(self) -> Any:
         """Wait for the recorded outcomes of deliveries and emails; a frozen clock stays."""
@@ -180,7 +180,7 @@ class Sandbox:
     def act(self, thing: Any, action: str, **body: Any) -> Any:
         return self.api.post(f"{path_of(thing)}/{action}/", body)
 
-    def answer(self, thing: Any, result: str, **fields: Any) -> Any:
+    def response(self, thing: Any, result: str, **fields: Any) -> Any:
         """Have the operator, or the buyer at a check, answer at once."""
         return self.control.post(f"{path_of(thing)}/answer", {"result": result, **fields})
 
@@ -261,7 +261,7 @@ class Sandbox:
         """Return the transaction of such a payment."""
         return self.api.get(f"/transactions/{self.pay(method, **fields)['transaction']}/")
 
-    def inbox_answers(self, name: str, **response: int) -> None:
+    def inbox_responses(self, name: str, **response: int) -> None:
         """Set how an inbox answers from now on: ``status``, ``delay_ms``."""
         self.control.request("PUT", f"/inbox/{name}/response", json=response).raise_for_status()
 

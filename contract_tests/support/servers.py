@@ -53,7 +53,7 @@ class ServerProcess:
             self._process = subprocess.Popen(
                 self._command, cwd=ROOT, env=self._environment, stdout=log, stderr=log
             )
-        while not self._answers():
+        while not self._responses():
             assert self.process.poll() is None, (
                 self.log.read_text()[-2000:] if self.log else "the server has ended"
             )
@@ -62,7 +62,7 @@ class ServerProcess:
         self.start_ms = (time.perf_counter() - began) * 1000
         return self
 
-    def _answers(self) -> bool:
+    def _responses(self) -> bool:
         try:
             socket.create_connection(("127.0.0.1", self.port), 60).close()
             return CLIENT.get(f"{self.url}/_emulator/health").status_code < 500

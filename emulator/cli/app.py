@@ -263,10 +263,10 @@ def app_scenario(
 
 
 def _check() -> Any:
-    answer = _ask("check")
-    if "failure" in answer:
-        raise AssertionError(answer["failure"])
-    return answer.get("value")
+    response = _ask("check")
+    if "failure" in response:
+        raise AssertionError(response["failure"])
+    return response.get("value")
 
 
 def _ask(what: str) -> dict[str, Any]:
@@ -275,8 +275,8 @@ def _ask(what: str) -> dict[str, Any]:
     line = sys.stdin.readline()
     if not line:
         raise click.Abort
-    answer: dict[str, Any] = json.loads(line)
-    return answer
+    response: dict[str, Any] = json.loads(line)
+    return response
 
 
 def _send(message: dict[str, Any]) -> None:

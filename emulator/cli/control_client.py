@@ -134,15 +134,15 @@ def _explained(url: str) -> Iterator[None]:
         raise click.ClickException(message) from None
 
 
-def accepted(url: str, answer: ApiResponse) -> ApiResponse:
+def accepted(url: str, response: ApiResponse) -> ApiResponse:
     # Every answer of an emulator has a request id, and its errors are JSON, flat or nested as the
     # App's settings say.
-    if "request-id" not in answer.headers:
-        path = answer.request.target.partition("?")[0]
+    if "request-id" not in response.headers:
+        path = response.request.target.partition("?")[0]
         raise click.ClickException(
-            f"no emulator: {url}{path} answered {answer.status_code}; is another program listening"
-            " there?"
+            f"no emulator: {url}{path} answered {response.status_code}; is another program"
+            " listening there?"
         )
-    if not answer.is_success:
-        raise Rejected(answer.json())
-    return answer
+    if not response.is_success:
+        raise Rejected(response.json())
+    return response

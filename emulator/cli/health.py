@@ -34,14 +34,14 @@ def health(url: str, as_json: bool) -> int:
     """
     try:
         with ControlClient(url, key=None, timeouts=PROBE) as emulator:
-            answer = emulator.get("/health")
+            response = emulator.get("/health")
     except click.UsageError:
         raise
     except click.ClickException as error:
         click.echo(f"payments-emulator: {error.format_message()}", err=True)
         return 1
     print_line(
-        answer,
+        response,
         lambda it: f"{it['status']}: version {it['version']}, {counted(it['apps'], 'App')}",
         as_json,
     )

@@ -93,7 +93,7 @@ def listen(
     ):
         listener = Listener(emulator, receivers, target, secret, as_json=as_json)
         with (
-            HttpReceiver(listener.answer) as receiver,
+            HttpReceiver(listener.response) as receiver,
             listener.registered(f"{receiver.url}/", events.split(",")),
         ):
             introduce(listener.endpoint, target, secret, as_json=as_json)
@@ -227,7 +227,7 @@ class Listener:
     def _exists(self) -> bool:
         return bool(self._emulator.get("/names", ids=self.endpoint["id"]))
 
-    def answer(self, request: ReceivedRequest) -> ReceiverReply:
+    def response(self, request: ReceivedRequest) -> ReceiverReply:
         """Forward one request. Respond to pings here: they only test that this endpoint exists."""
         import hmac  # not needed by the help of a command line, nor the rest
 
@@ -256,9 +256,9 @@ class Listener:
         started, status, error = time.perf_counter(), None, None
         try:
             asked = ApiRequest.of("POST", self._target, headers=headers, content=request.body)
-            answer = self._receivers.exchange(asked)
-            status, kind = answer.status_code, answer.headers.get("content-type", "text/plain")
-            reply = ReceiverReply(status, answer.content, {"content-type": kind})
+            response = self._receivers.exchange(asked)
+            status, kind = response.status_code, response.headers.get("content-type", "text/plain")
+            reply = ReceiverReply(status, response.content, {"content-type": kind})
         except ConnectionFailed as failure:
             is_late = isinstance(failure.__cause__, TimeoutError)
             error = "no answer in time" if is_late else str(failure)
@@ -281,8 +281,8 @@ class Listener:
 
 def line(shown: Mapping[str, Any]) -> str:
     again = f" (attempt {shown['attempt']})" if shown["attempt"] > 1 else ""
-    answer = shown["status"] or shown["error"]
+    response = shown["status"] or shown["error"]
     return (
-        f"{shown['created_at']}  {shown['type']}  {shown['event']}{again} -> {answer} "
+        f"{shown['created_at']}  {shown['type']}  {shown['event']}{again} -> {response} "
         f" {shown['duration_ms']} ms"
     )

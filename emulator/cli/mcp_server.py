@@ -107,8 +107,8 @@ class Tools:
         Idempotency-Key.
         """
         headers = {"Idempotency-Key": key} if key else {}
-        answer = self._emulator.request(method, path, json=body, headers=headers)
-        return f"{answer.status_code}\n{answer.text}"
+        response = self._emulator.request(method, path, json=body, headers=headers)
+        return f"{response.status_code}\n{response.text}"
 
     def advance(self, by: str) -> str:
         """Move the clock forward and wait for the effects.

@@ -15,7 +15,7 @@ from emulator.cli.output import advance_lines, printable
 
 if TYPE_CHECKING:
     from emulator.core.world import World
-    from emulator.web.root_app import AnsweredRequest
+    from emulator.web.root_app import FinishedRequest
 
 MAX_WAITING = 10_000
 """Waiting lines for a slow reader; further ones are dropped, since requests must not wait."""
@@ -47,20 +47,20 @@ class RequestLines:
         # A person reads names, and no more than a hundred lines at once; names take longer than
         # many a request.
         self._is_terminal = sys.stdout.isatty()
-        self._waiting: deque[tuple[AnsweredRequest, str]] = deque()
+        self._waiting: deque[tuple[FinishedRequest, str]] = deque()
         self._some = threading.Event()
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._write, name="request-lines", daemon=True)
         self._thread.start()
 
-    def report(self, request: AnsweredRequest, answer: bytes, world: World | None) -> None:
+    def report(self, request: FinishedRequest, response: bytes, world: World | None) -> None:
         """Print a request, soon; ``answer`` and ``world`` are those of one that is recorded."""
         hidden = request.path.startswith(INBOXES) or (
             request.method == "GET" and request.path.startswith(OWN)
         )
         if not hidden and len(self._waiting) < MAX_WAITING:
             is_named = self._is_terminal and len(self._waiting) < 100
-            self._waiting.append((request, said(request, answer, world if is_named else None)))
+            self._waiting.append((request, said(request, response, world if is_named else None)))
             if not self._some.is_set():
                 self._some.set()
 
@@ -88,10 +88,10 @@ class RequestLines:
                 self._ending.wait(0.001)
 
 
-def said(request: AnsweredRequest, answer: bytes, world: World | None) -> str:
+def said(request: FinishedRequest, response: bytes, world: World | None) -> str:
     """Return an advance's result, or the name in a world of the object another request is about."""
     if request.path == "/_emulator/clock/advance" and request.status == 200:
-        return advance_lines(json.loads(answer)).partition("\n")[0]
+        return advance_lines(json.loads(response)).partition("\n")[0]
     if world is None:
         return ""
     from emulator.control import requests
@@ -100,11 +100,11 @@ def said(request: AnsweredRequest, answer: bytes, world: World | None) -> str:
     from emulator.presentation.languages.catalogs import SOURCE
     from emulator.presentation.languages.language import language_of
 
-    name = name_of(world, requests.about(request.path, answer), language_of(SOURCE))
+    name = name_of(world, requests.about(request.path, response), language_of(SOURCE))
     return redact(name.encode()).decode()
 
 
-def text_line(request: AnsweredRequest, said: str = "", *, styled: bool = False) -> str:
+def text_line(request: FinishedRequest, said: str = "", *, styled: bool = False) -> str:
     """Return a request's line: App, status, method, path, subject or result, events, real time."""
     path, status = request.path, str(request.status)
     if not (path.isascii() and path.isprintable()):

@@ -74,13 +74,13 @@ class Connections:
     @contextmanager
     def stream(self, request: ApiRequest) -> Iterator[tuple[ApiResponse, Iterator[str]]]:
         """Yield a response's head, and lines as they arrive; read an error's body at once."""
-        with self._answered(request, self._timeouts) as (connection, answer):
-            failed = not 200 <= answer.status < 300
-            content = b"".join(answer.body()) if failed else b""
+        with self._answered(request, self._timeouts) as (connection, response):
+            failed = not 200 <= response.status < 300
+            content = b"".join(response.body()) if failed else b""
             try:
                 yield (
-                    ApiResponse(request, answer.status, answer.headers, content),
-                    _lines(answer.body()),
+                    ApiResponse(request, response.status, response.headers, content),
+                    _lines(response.body()),
                 )
             finally:
                 connection.close()

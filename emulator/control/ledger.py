@@ -229,13 +229,14 @@ def metrics(apps: int, runtime: Runtime) -> Iterable[Metric]:
 
     yield Metric("info", GAUGE, "The version of the emulator.", [Sample({"version": VERSION}, 1)])
     yield Metric("apps", GAUGE, "Worlds that are open.", [Sample({}, apps)])
-    answers = Counter[int]()
-    for (operation, status), number in runtime.journal.coverage.answers.items():
+    responses = Counter[int]()
+    for (operation, status), number in runtime.journal.coverage.responses.items():
         # Requests to the control API have no operation of the service.
         if operation is not None:
-            answers[status] += number
+            responses[status] += number
     samples = [
-        Sample({**app, "status": str(status)}, number) for status, number in sorted(answers.items())
+        Sample({**app, "status": str(status)}, number)
+        for status, number in sorted(responses.items())
     ]
     yield Metric("requests_total", COUNTER, "Requests to the service by status.", samples)
     yield one(

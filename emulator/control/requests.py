@@ -275,23 +275,23 @@ def summary(entry: LoggedRequest, journal: Journal) -> dict[str, Any]:
         "status": entry.status,
         "error": entry.error_code,
         "duration_ms": entry.duration_ms,
-        "about": about(entry.path, entry.answer),
+        "about": about(entry.path, entry.response),
         "events_count": sum(len(unit.events) for unit in journal.units_of(entry)),
         "seconds_ago": round(time.perf_counter() - entry.began, 1),
         "created_at": entry.checkpoint.now,
     }
 
 
-def about(path: str, answer: bytes) -> str | None:
+def about(path: str, response: bytes) -> str | None:
     """Return the id of a request's object: the last one in its path, or its response's."""
     if named := _ID_IN_PATH.findall(path):
         return str(named[-1])
-    answered = _ID_IN_ANSWER.match(answer)
+    answered = _ID_IN_RESPONSE.match(response)
     return answered[1].decode() if answered else None
 
 
 _ID_IN_PATH = re.compile(r"/([a-z]{2,8}_[0-9A-Za-z]{24})(?=/|$)")
-_ID_IN_ANSWER = re.compile(rb'\{"id":"([a-z]{2,8}_[0-9A-Za-z]{24})"')
+_ID_IN_RESPONSE = re.compile(rb'\{"id":"([a-z]{2,8}_[0-9A-Za-z]{24})"')
 
 
 def detail(view: View, entry: LoggedRequest) -> dict[str, Any]:
@@ -305,7 +305,7 @@ def detail(view: View, entry: LoggedRequest) -> dict[str, Any]:
         **summary(entry, view.journal),
         "request_headers": redacted_headers(entry.headers),
         "request_body": readable(entry.body),
-        "response_body": readable(entry.answer),
+        "response_body": readable(entry.response),
         "event_ids": [event.id for unit in units for event in unit.events],
         "changes": [msgspec.Raw(encode(row)) for row in rows if row],
     }

@@ -60,10 +60,10 @@ INBOX = Limit(
 INBOX_BYTES = Limit(
     "Bodies that the inboxes of a world store", 8 * MIB, "bytes", "the oldest is dropped"
 )
-ANSWER_HEAD = Limit(
+RESPONSE_HEAD = Limit(
     "Head of a webhook receiver's response", 64 * KIB, "bytes", "the delivery fails"
 )
-ANSWER_BODY = Limit(
+RESPONSE_BODY = Limit(
     "Body of a webhook receiver's response", 4 * KIB, "bytes", "the rest is not read"
 )
 SNAPSHOT = Limit("Imported snapshot", 64 * MIB, "bytes", "400")

@@ -185,14 +185,14 @@ def allow_nulls(document: Document) -> None:
     """
     for _, method, operation in operations(document):
         if method in ("post", "patch"):
-            answers = [
-                answer
-                for status, answer in operation["responses"].items()
+            responses = [
+                response
+                for status, response in operation["responses"].items()
                 if status.startswith("2")
             ]
             bodies = _schemas(document, [operation.get("requestBody", {})])
-            for body, answer in product(bodies, _schemas(document, answers)):
-                _allow(document, body, answer)
+            for body, response in product(bodies, _schemas(document, responses)):
+                _allow(document, body, response)
 
 
 def _schemas(document: Document, owners: Iterable[Node]) -> list[Node]:
@@ -204,15 +204,15 @@ def _schemas(document: Document, owners: Iterable[Node]) -> list[Node]:
     ]
 
 
-def _allow(document: Document, body: Node, answer: Node) -> None:
+def _allow(document: Document, body: Node, response: Node) -> None:
     """Mark all fields of a body, also nested ones, that the response can show as null."""
     body = resolve(document, body)
     match body.get("allOf"):
         case [lone]:
             body = resolve(document, lone)
-    shown = properties(document, answer)
+    shown = properties(document, response)
     if "items" in body:
-        _allow(document, body["items"], answer)
+        _allow(document, body["items"], response)
     for name, field in body.get("properties", {}).items():
         if name not in shown:
             continue

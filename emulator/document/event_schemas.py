@@ -102,8 +102,8 @@ def _example(document: Document, type: str, shown: Node, letter: str) -> Node:
 def _example_of(document: Document, type: str, shown: Node) -> Node:
     """Return the example of a GET that shows an object of the event's kind."""
     for item in document["paths"].values():
-        answer = resolve(document, item.get("get", {}).get("responses", {}).get("200", {}))
-        media = answer.get("content", {}).get(JSON, {})
+        response = resolve(document, item.get("get", {}).get("responses", {}).get("200", {}))
+        media = response.get("content", {}).get(JSON, {})
         if media.get("schema") == shown:
             example: Node = media["example"]
             return example

@@ -36,9 +36,9 @@ def filled(value: Any, look_up: LookUp, computed: Computed = MappingProxyType({}
     return _REFERENCE.sub(lambda found: str(look_up(found[1])), value)
 
 
-def value_at(answers: Mapping[str, Any], path: str) -> Any:
+def value_at(responses: Mapping[str, Any], path: str) -> Any:
     """Return the value that a dotted path leads to, or ``MISSING``."""
-    return tree.look_up(answers, tuple(path.split(".")))
+    return tree.look_up(responses, tuple(path.split(".")))
 
 
 def names(value: Any) -> Iterator[str]:

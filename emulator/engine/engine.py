@@ -323,7 +323,7 @@ class Engine:
                 self.store.follow(self._take_over, self._close_all)
             )
 
-    def end_long_answers(self) -> None:
+    def end_long_responses(self) -> None:
         """End streams of messages, and advances where they are: the server is about to stop."""
         for runtime in self.runtimes.values():
             runtime.broker.close()

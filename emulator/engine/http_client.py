@@ -27,7 +27,7 @@ from urllib.parse import quote, urlsplit
 
 import httptools
 
-from emulator.core.limits import ANSWER_BODY, ANSWER_HEAD
+from emulator.core.limits import RESPONSE_BODY, RESPONSE_HEAD
 from emulator.core.unit_of_work import DeliverWebhook, HttpResult
 from emulator.core.world import World
 from emulator.resources.webhooks import deliveries
@@ -195,8 +195,8 @@ class WebhookSender:
     on record is exactly one request, at a cost of a third of the speed on loopback.
     """
 
-    def __init__(self, answer_time: float = RECEIVER_SECONDS) -> None:
-        self.answer_time = answer_time
+    def __init__(self, response_time: float = RECEIVER_SECONDS) -> None:
+        self.response_time = response_time
 
     def request(self, world: World, post: DeliverWebhook, epoch: int) -> SignedRequest | None:
         """Return the request to send for a delivery; None if there is nothing to send."""
@@ -211,10 +211,10 @@ class WebhookSender:
         text: str | None = None
         reason: str | None = None
         try:
-            async with asyncio.timeout(self.answer_time):
+            async with asyncio.timeout(self.response_time):
                 status, text = await self.exchange(url, headers, body, **options)
         except TimeoutError:
-            reason = f"no answer within {self.answer_time:g} s"
+            reason = f"no answer within {self.response_time:g} s"
         except Unreachable as error:
             reason = str(error)
         except (
@@ -253,8 +253,8 @@ class WebhookSender:
                 )  # and not waited for: a receiver may answer before it has read the body
             else:
                 await _write_in_pieces(writer, pace(request))
-            answer = await _receive(reader)
-            return answer.status, answer.text
+            response = await _receive(reader)
+            return response.status, response.text
         finally:
             writer.close()
 
@@ -323,7 +323,7 @@ _CHARSET = re.compile(
 """The charsets beside UTF-8 in which receivers still answer, as Content-Type has them."""
 
 
-class Answer:
+class Response:
     """A response in parsing: httptools calls ``on_…``; ``status`` is 0 until the headers end.
 
     What wrongly follows the end of an answer, such as a body after a 204, does not undo it.
@@ -344,7 +344,7 @@ class Answer:
                 self._parser.feed_data(data)
             except (httptools.HttpParserError, httptools.HttpParserUpgrade):
                 if not self.complete:
-                    raise Unreachable("the answer is not HTTP") from None
+                    raise Unreachable("the response is not HTTP") from None
         elif self.status and self._ends_with_connection:
             self.complete = True
         else:
@@ -354,7 +354,7 @@ class Answer:
     def text(self) -> str:
         """The body in the declared charset, without a character that the limit cut in two."""
         return getincrementaldecoder(self._charset)("replace").decode(
-            self.body, len(self.body) < ANSWER_BODY.most
+            self.body, len(self.body) < RESPONSE_BODY.most
         )
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -370,31 +370,31 @@ class Answer:
 
     def on_body(self, body: bytes) -> None:
         if not self.complete:
-            self.body += body[: ANSWER_BODY.most - len(self.body)]
-            self.complete = len(self.body) == ANSWER_BODY.most
+            self.body += body[: RESPONSE_BODY.most - len(self.body)]
+            self.complete = len(self.body) == RESPONSE_BODY.most
 
     def on_message_complete(self) -> None:
         self.complete = self.complete or self.status > 0
 
 
-async def _receive(reader: StreamReader) -> Answer:
-    answer, head_bytes = Answer(), 0
-    while not answer.complete:
+async def _receive(reader: StreamReader) -> Response:
+    response, head_bytes = Response(), 0
+    while not response.complete:
         try:
             # Of a head no more than its limit, so that it is the same wherever the network cuts it.
             data = await reader.read(
-                READ_BYTES if answer.status else ANSWER_HEAD.most + 1 - head_bytes
+                READ_BYTES if response.status else RESPONSE_HEAD.most + 1 - head_bytes
             )
         except OSError:
-            raise _closed(answer) from None
-        answer.feed(data)
-        head_bytes += 0 if answer.status else len(data)
-        if head_bytes > ANSWER_HEAD.most:
-            raise Unreachable("the answer is not HTTP")
-    return answer
+            raise _closed(response) from None
+        response.feed(data)
+        head_bytes += 0 if response.status else len(data)
+        if head_bytes > RESPONSE_HEAD.most:
+            raise Unreachable("the response is not HTTP")
+    return response
 
 
-def _closed(answer: Answer) -> Unreachable:
+def _closed(response: Response) -> Unreachable:
     return Unreachable(
-        f"the connection was closed {'within' if answer.status else 'before'} the answer"
+        f"the connection was closed {'within' if response.status else 'before'} the answer"
     )

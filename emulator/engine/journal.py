@@ -78,7 +78,7 @@ class LoggedRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     headers: list[tuple[bytes, bytes]]
     body: bytes
     status: int
-    answer: bytes
+    response: bytes
     began: float
     answered: float
 
@@ -94,11 +94,11 @@ class LoggedRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     @property
     def error_code(self) -> str | None:
         """The response's error code, in any shape (B-10); None for a success or another body."""
-        found = _CODE_IN_ANSWER.search(self.answer) if self.status >= 400 else None
+        found = _CODE_IN_RESPONSE.search(self.response) if self.status >= 400 else None
         return found[1].decode() if found else None
 
 
-_CODE_IN_ANSWER = re.compile(rb'"code":\s?"(\w{1,60})"')
+_CODE_IN_RESPONSE = re.compile(rb'"code":\s?"(\w{1,60})"')
 
 
 def redacted_body(body: bytes) -> bytes:
@@ -185,7 +185,7 @@ class Coverage:
     """
 
     def __init__(self) -> None:
-        self.answers: Counter[tuple[str | None, int]] = Counter()
+        self.responses: Counter[tuple[str | None, int]] = Counter()
         self.fields: defaultdict[str, set[str]] = defaultdict(set)
         self.parameters: defaultdict[str, set[str]] = defaultdict(set)
         self.transitions: set[tuple[type[Record], str | None, str]] = set()
@@ -197,7 +197,7 @@ class Coverage:
 
     def note_request(self, entry: LoggedRequest) -> None:
         """Note a request that was answered; one to the control API counts for nothing."""
-        self.answers[entry.operation, entry.status] += 1
+        self.responses[entry.operation, entry.status] += 1
         if entry.status >= 400:
             self._note_error(entry)
         elif entry.body or entry.query:

@@ -313,7 +313,7 @@ class Outbox:
                 send(request) if fault is None else send_with_fault(fault.then, request, self._send)
             )
         again = fault.seconds if fault and fault.then.again else None
-        recorded = {"post": effect, "sent": request, "answer": result, "at": at, "again": again}
+        recorded = {"post": effect, "sent": request, "response": result, "at": at, "again": again}
         await self._commit(deliveries.record_attempt, recorded)
         if runner.result:
             runner.result.deliveries[deliveries.is_success(runner.world, result)] += 1

@@ -184,10 +184,10 @@ class Runtime(UnitRunner):
         return result
 
     async def _drive(self, steps: Steps, cause: str | None) -> Any:
-        done, outcome = self.commit(_step, {"steps": steps, "answer": None}, cause)
+        done, outcome = self.commit(_step, {"steps": steps, "response": None}, cause)
         while not done:
-            answer = await self.outbox.ask(outcome)
-            done, outcome = self.commit(_step, {"steps": steps, "answer": answer}, cause)
+            response = await self.outbox.ask(outcome)
+            done, outcome = self.commit(_step, {"steps": steps, "response": response}, cause)
         return outcome
 
     @contextmanager
@@ -272,10 +272,10 @@ class Runtime(UnitRunner):
             self.persistence.end()
 
 
-def _step(world: World, steps: Steps, answer: HttpResult) -> tuple[bool, Any]:
+def _step(world: World, steps: Steps, response: HttpResult) -> tuple[bool, Any]:
     """Return one stretch of a command: (False, the effect it waits for) or (True, its result)."""
     try:
-        return False, steps.send(answer)
+        return False, steps.send(response)
     except StopIteration as end:
         return True, end.value
 

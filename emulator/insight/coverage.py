@@ -52,11 +52,11 @@ def _states(coverage: Coverage) -> Iterator[str]:
 
 GROUPS: Mapping[str, Group] = {
     "operations": Group(
-        operation_specs, lambda seen: (str(operation) for operation, _ in seen.answers)
+        operation_specs, lambda seen: (str(operation) for operation, _ in seen.responses)
     ),
     "statuses": Group(
         _own_points(lambda own: own.statuses),
-        lambda seen: (f"{operation} {status}" for operation, status in seen.answers),
+        lambda seen: (f"{operation} {status}" for operation, status in seen.responses),
     ),
     # Nested ones with a dot: createWebhook retry_policy.max_attempts.
     "fields": Group(
@@ -176,7 +176,7 @@ def _letters(name: str) -> str:
 def _calls(coverage: Coverage) -> dict[str, int]:
     """Return the number of requests for each operation of the service."""
     counts: Counter[str | None] = Counter()
-    for (operation, _), number in coverage.answers.items():
+    for (operation, _), number in coverage.responses.items():
         counts[operation] += number
     return {operation: counts[operation] for operation in operation_specs() if operation in counts}
 

@@ -174,8 +174,10 @@ def _session(
     world: World, old: CheckoutSession, new: CheckoutSession, changed: Changed
 ) -> dict[str, Any]:
     if "status" in changed and (payment := payment_intents.current_payment(world, old)) is not None:
-        answer = f"POST /_emulator/payment-intents/{payment.id}/answer"
-        raise invalid_field("status", f"follows the payment under way: call {answer}, or cancel it")
+        response = f"POST /_emulator/payment-intents/{payment.id}/answer"
+        raise invalid_field(
+            "status", f"follows the payment under way: call {response}, or cancel it"
+        )
     if not ("line_items" in changed or "currency" in changed):
         return {}
     field = _first(changed, "line_items", "currency")

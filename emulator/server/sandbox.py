@@ -86,7 +86,7 @@ class Options:
     state: str = "memory"
     report: RequestReport | None = None
     max_worlds: int = WORLDS.most
-    answer_time: float = RECEIVER_SECONDS
+    response_time: float = RECEIVER_SECONDS
     clock: type[Clock] = Clock
     starts: Mapping[str, Start] = field(default_factory=dict)
     parts: Parts = field(default_factory=Parts)
@@ -106,7 +106,7 @@ class Sandbox:
         self.real_time: RealTime = RealTime()
         self.seed: str = str(secrets.randbits(64) if options.seed is None else options.seed)
         self.store = open_store(options.state)
-        sender = options.parts.sender(options.answer_time)
+        sender = options.parts.sender(options.response_time)
         self.engine: Engine = Engine(
             self.build_world, self.reference_data, sender, self.store, max_worlds=options.max_worlds
         )

@@ -69,7 +69,7 @@ class Server:
         An exception of ``ready`` stops the server and is then raised here.
         """
         root_app = self.sandbox.application()
-        self._uvicorn = uvicorn_for(root_app, ready, self.sandbox.engine.end_long_answers)
+        self._uvicorn = uvicorn_for(root_app, ready, self.sandbox.engine.end_long_responses)
         self._uvicorn.run(sockets=[self.socket])
         if self._uvicorn.failure:
             raise self._uvicorn.failure
@@ -112,7 +112,7 @@ OPTIONS: Mapping[str, Any] = {
 
 
 def uvicorn_for(
-    root_app: RootApp, ready: Callable[[], None], end_long_answers: Callable[[], None]
+    root_app: RootApp, ready: Callable[[], None], end_long_responses: Callable[[], None]
 ) -> Uvicorn | PlainUvicorn:
     """Return an application's server: extended uvicorn, or plain where a release lacks a part."""
     if missing := uvicorn_parts.missing_here():
@@ -130,7 +130,7 @@ def uvicorn_for(
 
     protocol = protocol_for(root_app, connections_allowed())
     config = uvicorn.Config(root_app, http=protocol, backlog=ACCEPTED_AT_ONCE, **OPTIONS)
-    return Uvicorn(config, ready, end_long_answers)
+    return Uvicorn(config, ready, end_long_responses)
 
 
 class Uvicorn(uvicorn.Server):
@@ -145,13 +145,13 @@ class Uvicorn(uvicorn.Server):
         self,
         config: uvicorn.Config,
         ready: Callable[[], None],
-        end_long_answers: Callable[[], None],
+        end_long_responses: Callable[[], None],
     ) -> None:
         self.loop: asyncio.AbstractEventLoop | None = None
         self._ending = asyncio.Event()
         super().__init__(config)
         self._ready = ready
-        self._end_long_answers = end_long_answers
+        self._end_long_responses = end_long_responses
         self.failure: Exception | None = None
 
     @property
@@ -188,7 +188,7 @@ class Uvicorn(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         # Answers under way are waited for: a stream of events has no end of its own, and an advance
         # a late one.
-        self._end_long_answers()
+        self._end_long_responses()
         for listening in (*self.servers, *(sockets or ())):
             listening.close()
         for connection in [*self.server_state.connections]:

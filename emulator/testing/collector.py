@@ -146,7 +146,7 @@ class Receiver:
 
     def open(self, name: str) -> tuple[str, WebhookCollector]:
         if self._server is None:
-            self._server = HttpReceiver(self._answer)
+            self._server = HttpReceiver(self._response)
             self._server.start()
         self._collectors[name] = collector = WebhookCollector()
         return f"{self._server.url}/{name}", collector
@@ -160,7 +160,7 @@ class Receiver:
             self._server.close()
             self._server = None
 
-    def _answer(self, request: ReceivedRequest) -> ReceiverReply:
+    def _response(self, request: ReceivedRequest) -> ReceiverReply:
         collector = self._collectors.get(request.path.strip("/"))
         if collector is None:
             return ReceiverReply(404)
@@ -171,7 +171,7 @@ class Receiver:
 # -- targets: what forwards one delivery
 
 
-class AppAnswer(NamedTuple):
+class AppResponse(NamedTuple):
     status: int
     body: bytes
 
@@ -183,17 +183,17 @@ class ForwardTarget(ABC):
     """Whether deliveries under way can end while the thread that asks waits for them."""
 
     def __init__(self) -> None:
-        self._awaited: set[Future[AppAnswer]] = set()
+        self._awaited: set[Future[AppResponse]] = set()
 
     @abstractmethod
-    def send(self, delivery: Delivery) -> AppAnswer:
+    def send(self, delivery: Delivery) -> AppResponse:
         """Forward a delivery unchanged: its signature stays valid. Raises the application's errors.
 
         Called in a thread for this delivery alone. Raises ``CancelledError`` after ``cancel``, and
         if the application was shut down.
         """
 
-    def awaited(self, future: Future[AppAnswer]) -> AppAnswer:
+    def awaited(self, future: Future[AppResponse]) -> AppResponse:
         """Return the answer of an application on a loop, until ``cancel``."""
         self._awaited.add(future)
         try:
@@ -211,8 +211,8 @@ class ForwardTarget(ABC):
         return
 
 
-def answer_of(response: Any) -> AppAnswer:
-    return AppAnswer(response.status_code, response.content)
+def response_of(response: Any) -> AppResponse:
+    return AppResponse(response.status_code, response.content)
 
 
 def forwarded_headers(delivery: Delivery) -> dict[str, str]:
@@ -251,9 +251,9 @@ class Forwarding:
                 return DeliveryResult(200)
             self._under_way += 1
         try:
-            answer = in_thread(lambda: self._target.send(delivery))
-            if not wait([answer], TIME_LIMIT).not_done:
-                return _result(answer)
+            response = in_thread(lambda: self._target.send(delivery))
+            if not wait([response], TIME_LIMIT).not_done:
+                return _result(response)
             result = self._late(delivery)
             self._target.cancel()
             return result
@@ -300,17 +300,17 @@ def in_thread(call: Callable[[], T]) -> Future[T]:
     return future
 
 
-def _result(future: Future[AppAnswer]) -> DeliveryResult:
+def _result(future: Future[AppResponse]) -> DeliveryResult:
     try:
-        answer = future.result()
+        response = future.result()
     except CancelledError:
         return DeliveryResult(503, "the application was shut down before it answered")
     except (
         Exception
     ) as error:  # any error of the application is a failed delivery, which the report shows
         return DeliveryResult(500, f"{type(error).__name__}: {error}{_hint(error)}")
-    said = answer.body.decode(errors="replace")[:ERROR_LENGTH] if answer.status >= 500 else None
-    return DeliveryResult(answer.status, said)
+    said = response.body.decode(errors="replace")[:ERROR_LENGTH] if response.status >= 500 else None
+    return DeliveryResult(response.status, said)
 
 
 def _hint(error: Exception) -> str:

@@ -19,12 +19,12 @@ import httpx
 
 from emulator.server.event_loop import RealTimeLoop
 from emulator.testing.collector import (
-    AppAnswer,
+    AppResponse,
     Delivery,
     ForwardTarget,
-    answer_of,
     forwarded_headers,
     in_thread,
+    response_of,
 )
 
 T = TypeVar("T")
@@ -75,10 +75,10 @@ class InThread(ForwardTarget):
         self._url = url
         self._transport = transport
 
-    def send(self, delivery: Delivery) -> AppAnswer:
+    def send(self, delivery: Delivery) -> AppResponse:
         verify = urlsplit(self._url).scheme == "https"
         with httpx.Client(transport=self._transport, trust_env=False, verify=verify) as client:
-            return answer_of(
+            return response_of(
                 client.post(self._url, content=delivery.body, headers=forwarded_headers(delivery))
             )
 
@@ -97,14 +97,14 @@ class OnLoop(ForwardTarget):
         """Whether the loop runs, and in another thread."""
         return self._loop.is_running() and self._loop is not running_loop()
 
-    def send(self, delivery: Delivery) -> AppAnswer:
+    def send(self, delivery: Delivery) -> AppResponse:
         if not self._loop.is_running():
             raise CancelledError
         return self.awaited(asyncio.run_coroutine_threadsafe(self._post(delivery), self._loop))
 
-    async def _post(self, delivery: Delivery) -> AppAnswer:
+    async def _post(self, delivery: Delivery) -> AppResponse:
         async with httpx.AsyncClient(transport=self._transport) as client:
-            return answer_of(
+            return response_of(
                 await client.post(
                     self._url, content=delivery.body, headers=forwarded_headers(delivery)
                 )
@@ -133,7 +133,7 @@ class AsgiClient(ForwardTarget):
         self._path = path
         self._was_open = client.portal is not None
 
-    def send(self, delivery: Delivery) -> AppAnswer:
+    def send(self, delivery: Delivery) -> AppResponse:
         """Call the application, on a loop for this call alone if the client was not opened yet."""
         # What starts tasks on the client's loop, within its ``with`` block.
         portal, post = self._client.portal, partial(self._post, delivery)
@@ -149,7 +149,7 @@ class AsgiClient(ForwardTarget):
         with asyncio.Runner(loop_factory=RealTimeLoop) as runner:
             return runner.run(post())
 
-    async def _post(self, delivery: Delivery) -> AppAnswer:
+    async def _post(self, delivery: Delivery) -> AppResponse:
         client = self._client
         async with httpx.AsyncClient(
             transport=httpx.ASGITransport(self._call, client=TEST_CLIENT),
@@ -158,7 +158,7 @@ class AsgiClient(ForwardTarget):
             cookies=client.cookies.jar,
             follow_redirects=client.follow_redirects,
         ) as own:
-            return answer_of(
+            return response_of(
                 await own.post(
                     self._path, content=delivery.body, headers=forwarded_headers(delivery)
                 )

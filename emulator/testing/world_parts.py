@@ -49,7 +49,7 @@ def report(api: Api, clock: WorldClock, deliveries: Sequence[Delivery]) -> str:
     parts = [
         f"clock: {shown['now']}, {shown['mode']}",
         next_job(clock),
-        _answers(api, events),
+        _responses(api, events),
         _timeline(api, requests, events),
         received(deliveries) if deliveries else "",
     ]
@@ -96,7 +96,7 @@ def _delivery(delivery: Delivery) -> str:
     return f"  {event.get('created_at', ''):24}  {about} -> {delivery.status}{error}"
 
 
-def _answers(api: Api, events: Sequence[objects.Event]) -> str:
+def _responses(api: Api, events: Sequence[objects.Event]) -> str:
     """Return the standing of the last events' objects in sentences, last first; paid if all are."""
     about = [
         event["data"]["object"]
@@ -106,11 +106,11 @@ def _answers(api: Api, events: Sequence[objects.Event]) -> str:
     newest = {each["id"]: each for each in about}
     ids = list(dict.fromkeys(each["id"] for each in reversed(about)))
     unpaid = [id for id in ids if newest[id].get("status") not in PAID]
-    lines = [line for line in (_answer(api, id) for id in (unpaid or ids)[:ANSWERED]) if line]
+    lines = [line for line in (_response(api, id) for id in (unpaid or ids)[:ANSWERED]) if line]
     return "\n".join(["How the objects of the last events stand:", *lines]) if lines else ""
 
 
-def _answer(api: Api, id: str) -> str:
+def _response(api: Api, id: str) -> str:
     try:
         found = api.get(f"/_emulator/explain/{id}")
     except RequestRefused:  # the event was triggered about an object that is gone

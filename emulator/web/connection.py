@@ -195,7 +195,7 @@ class Connection(HttpToolsProtocol):
         self._unread_bytes = 0
         self._problem: str | None = None
         self._ends = False
-        self._last_answer = b""
+        self._last_response = b""
         self._previous = self.cycle
         self._deadline: asyncio.TimerHandle | None = None
         self._read_again = b""
@@ -317,8 +317,8 @@ class Connection(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         is_last = not self.pipeline
         super().on_response_complete()
-        if is_last and self._last_answer:
-            self.transport.write(self._last_answer)
+        if is_last and self._last_response:
+            self.transport.write(self._last_response)
             self.transport.close()
 
     # asyncio's protocols may answer; uvicorn's does not
@@ -334,7 +334,7 @@ class Connection(HttpToolsProtocol):
         )
         waiting = waiting and not self._controlled.is_streaming
         if waiting:
-            self.cycle.keep_alive = self.cycle.keep_alive and bool(self._last_answer)
+            self.cycle.keep_alive = self.cycle.keep_alive and bool(self._last_response)
         else:
             # Without this asyncio closes the transport beneath ours, which has not yet sent what
             # waits in it.
@@ -359,12 +359,12 @@ class Connection(HttpToolsProtocol):
             f"request-id: {request_id}\r\n"
             "connection: close\r\n\r\n"
         )
-        answer = STATUS_LINES[status] + fields.encode() + body
+        response = STATUS_LINES[status] + fields.encode() + body
         if self._reading_head and self.cycle is not None and not self.cycle.response_complete:
-            self._last_answer = answer
+            self._last_response = response
             return
         if self._reading_head or not self.cycle.response_started:
-            self.transport.write(answer)
+            self.transport.write(response)
         self.transport.close()
 
     def _drop_incomplete(self) -> None:

@@ -100,15 +100,15 @@ class FaultInjection:
         receive: Receive,
         send: Send,
     ) -> None:
-        answer = partial(self._answer, context, scope, receive)
+        response = partial(self._response, context, scope, receive)
         if effect.repeat:
             await self._repeat(context, scope, receive, send)
             return
         if effect.executed and effect.delay_ms is not None:
-            await answer(_delayed(send, effect.delay_ms / 1000))
+            await response(_delayed(send, effect.delay_ms / 1000))
             return
         if effect.executed or effect.hang_ms is not None or effect.drop == "after":
-            await answer(_discard)
+            await response(_discard)
         if effect.code is not None:
             raise forced(effect.code, context)
         is_cut = effect.drop is not None
@@ -121,7 +121,7 @@ class FaultInjection:
         elif effect.status is not None:
             await send_response(_custom_response(effect.status, effect.body), send)
         elif effect.garble:
-            await answer(_garbling(send))
+            await response(_garbling(send))
         else:
             context.hold_ms = effect.hold_ms or 0
             await asyncio.sleep((effect.delay_ms or 0) / 1000)
@@ -140,12 +140,12 @@ class FaultInjection:
         async def again() -> Message:
             return body
 
-        await self._answer(context, scope, receive, keep)
-        await self._answer(context, scope, again, _discard)
+        await self._response(context, scope, receive, keep)
+        await self._response(context, scope, again, _discard)
         for message in messages:
             await send(message)
 
-    async def _answer(
+    async def _response(
         self, context: RequestContext, scope: Scope, receive: Receive, send: Send
     ) -> None:
         """Answer as usual; an error is sent through ``send`` like any response."""

@@ -339,9 +339,9 @@ class OperationHandler:
         elif not body:
             problem = "no body"
         else:
-            answer = json.loads(body)
-            broken = [schema for schema in self._judges if not schema.accepts(answer)]
-            violations = [each for schema in broken for each in schema.violations(answer)]
+            response = json.loads(body)
+            broken = [schema for schema in self._judges if not schema.accepts(response)]
+            violations = [each for schema in broken for each in schema.violations(response)]
             problem = "; ".join(f"{each.path}: {each.message}" for each in violations)
         if problem:
             raise InvalidResponse(

@@ -48,7 +48,7 @@ MAX_UNITS = 100
 """Units of a request whose events appear in the server's log; an advance may have many more."""
 
 
-class AnsweredRequest(NamedTuple):
+class FinishedRequest(NamedTuple):
     """A request with its response, as in the server's log; ``app`` is None if it is about none.
 
     ``events`` are the types of those that it caused, ``seconds`` is real time.
@@ -63,7 +63,7 @@ class AnsweredRequest(NamedTuple):
     events: tuple[str, ...]
 
 
-RequestReport = Callable[[AnsweredRequest, bytes, World | None], None]
+RequestReport = Callable[[FinishedRequest, bytes, World | None], None]
 """Is given each request that was answered, and of one that is recorded the answer and its world."""
 
 
@@ -134,15 +134,15 @@ class RequestLog:
             headers=context.raw_headers,
             body=redacted_body(context.raw),
             status=self.status,
-            answer=self._response,
+            response=self._response,
             began=self._started,
             answered=time.perf_counter(),
         )
         runtime.journal.record(entry)
 
-    def _answered(self, runtime: Runtime | None) -> AnsweredRequest:
+    def _answered(self, runtime: Runtime | None) -> FinishedRequest:
         context = self._context
-        return AnsweredRequest(
+        return FinishedRequest(
             id=context.request_id,
             app=runtime.world.name if runtime else None,
             method=self._method,

@@ -63,7 +63,7 @@ def test_the_service_documents_what_can_go_wrong(service: Document) -> None:
         assert each.method != "POST" or "Idempotency-Key" in names, each.name
 
 
-def test_answers_of_the_service_have_their_headers_and_errors_their_shape(
+def test_responses_of_the_service_have_their_headers_and_errors_their_shape(
     service: Document,
 ) -> None:
     for operation in operations(service):

@@ -81,21 +81,21 @@ def test_the_first_checkout_ends_with_a_session_that_is_complete(sandbox: Sandbo
         "Test values",
     } <= set(headings)
     ids: dict[str, str] = {}
-    answer: Any = {}
+    response: Any = {}
     requests = list(BLOCK.finditer(introduction))
     assert len(requests) == 5
     for request in requests:
         if request["method"] == "GET":
-            sandbox.control.post(f"/checkout-sessions/{answer['id']}/pay", {"method": CARD})
-        answer = _answer(sandbox, request, ids).json()
-        ids[answer["id"].partition("_")[0] + "_"] = answer["id"]
-    assert (answer["status"], answer["amount_total"]) == ("complete", 30000)
+            sandbox.control.post(f"/checkout-sessions/{response['id']}/pay", {"method": CARD})
+        response = _response(sandbox, request, ids).json()
+        ids[response["id"].partition("_")[0] + "_"] = response["id"]
+    assert (response["status"], response["amount_total"]) == ("complete", 30000)
     sandbox.control.post("/clock/advance", {"by": "1s"})
     arrived = [json.loads(each["body"]) for each in sandbox.control.get("/inbox/shop")["data"]]
     assert "checkout.session.completed" in {event["type"] for event in arrived}
 
 
-def _answer(sandbox: Sandbox, request: re.Match[str], ids: dict[str, str]) -> httpx.Response:
+def _response(sandbox: Sandbox, request: re.Match[str], ids: dict[str, str]) -> httpx.Response:
     def filled(text: str) -> str:
         return PLACEHOLDER.sub(lambda found: ids[found[1]], text).replace(
             "http://127.0.0.1:4747", sandbox.url
@@ -103,11 +103,11 @@ def _answer(sandbox: Sandbox, request: re.Match[str], ids: dict[str, str]) -> ht
 
     headers = dict(line.split(": ") for line in request["headers"].splitlines())
     body = json.loads(filled(request["body"])) if request["body"] else None
-    answer = sandbox.api.request(
+    response = sandbox.api.request(
         request["method"], filled(request["path"]), headers=headers, json=body
     )
-    assert answer.is_success, answer.text
-    return answer
+    assert response.is_success, response.text
+    return response
 
 
 # -- the examples of a document tell one story

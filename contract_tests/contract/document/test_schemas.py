@@ -122,7 +122,7 @@ def test_requests_of_the_service_reject_unknown_fields(service: Document) -> Non
     ] == []
 
 
-def test_answers_of_the_service_are_complete_and_leave_room_for_new_fields(
+def test_responses_of_the_service_are_complete_and_leave_room_for_new_fields(
     service: Document,
 ) -> None:
     """A client may count on every field being there, null where there is nothing to say."""
@@ -176,22 +176,22 @@ WRONG: tuple[dict[str, Any], ...] = (
 def test_what_the_document_does_not_allow_is_found(
     sandbox: Sandbox, service_contract: Contract
 ) -> None:
-    answer = sandbox.api.request(
+    response = sandbox.api.request(
         "POST", "/customers/", json={"email": "awa@example.com", "name": "Awa Diop"}
     )
 
     def faults(status: int = 201, content: Any = None, **headers: str) -> str:
-        body = json.dumps(content).encode() if content else answer.content
+        body = json.dumps(content).encode() if content else response.content
         return str(
             service_contract.faults(
-                "POST", "/v1/customers/", status, {**answer.headers, **headers}, body
+                "POST", "/v1/customers/", status, {**response.headers, **headers}, body
             )
         )
 
     assert faults() == "[]"
     for fields in WRONG:
         body = {
-            name: value for name, value in {**answer.json(), **fields}.items() if value is not ...
+            name: value for name, value in {**response.json(), **fields}.items() if value is not ...
         }
         assert next(iter(fields)) in faults(content=body)
     assert "does not document status 202" in faults(202)

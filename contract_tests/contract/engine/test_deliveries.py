@@ -99,10 +99,10 @@ def test_a_receiver_may_call_back_in_the_middle_of_an_advance(
     sandbox.api.post("/subscriptions/", body)
     made: list[Any] = []
     receiver.react = lambda received: made.append(sandbox.customer())
-    answer = sandbox.control.post("/clock/advance", {"until_event": "customer.created"})
-    assert answer["now"] == "2026-01-08T00:00:00.000Z"
+    response = sandbox.control.post("/clock/advance", {"until_event": "customer.created"})
+    assert response["now"] == "2026-01-08T00:00:00.000Z"
     assert [each["created_at"] for each in made] == ["2026-01-08T00:00:00.000Z"]
-    assert answer["events"] == {"subscription.trial_will_end": 1, "customer.created": 1}
+    assert response["events"] == {"subscription.trial_will_end": 1, "customer.created": 1}
 
 
 def test_a_client_that_leaves_does_not_stop_its_advance(

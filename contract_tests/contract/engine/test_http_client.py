@@ -26,7 +26,7 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 
 def send(
-    answer: bytes = OK,
+    response: bytes = OK,
     *,
     url: str = "http://{}/hook",
     body: bytes = b"{}",
@@ -41,7 +41,7 @@ def send(
 
     async def receive(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         heads.append(await reader.readuntil(b"\r\n\r\n"))
-        writer.write(answer)
+        writer.write(response)
         writer.close()
 
     async def run() -> HttpResult:
@@ -71,7 +71,7 @@ def test_what_is_sent_is_plain_http() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "status", "body"),
+    ("response", "status", "body"),
     [
         (OK, 200, "ok"),
         (b"HTTP/1.0 200\r\n\r\nuntil the end", 200, "until the end"),
@@ -91,31 +91,31 @@ def test_what_is_sent_is_plain_http() -> None:
         (b"HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=rot13\r\n\r\nok", 200, "ok"),
     ],
 )
-def test_an_answer_is_understood(answer: bytes, status: int, body: str) -> None:
-    result, _ = send(answer)
+def test_a_response_is_understood(response: bytes, status: int, body: str) -> None:
+    result, _ = send(response)
     assert (result.status_code, result.body, result.error) == (status, body, None)
 
 
 @pytest.mark.parametrize(
-    ("answer", "error"),
+    ("response", "error"),
     [
-        (b"", "the connection was closed before the answer"),
+        (b"", "the connection was closed before the response"),
         (
             b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok",
-            "the connection was closed within the answer",
+            "the connection was closed within the response",
         ),
-        (b"SSH-2.0-OpenSSH_9.2\r\n\r\n", "the answer is not HTTP"),
-        (b"HTTP/1.1 103 Early Hints\r\n\r\n" * 5000, "the answer is not HTTP"),
-        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n", "the answer is not HTTP"),
-        (b"HTTP/1.1 200 OK\r\nX: " + b"x" * 200_000, "the answer is not HTTP"),
+        (b"SSH-2.0-OpenSSH_9.2\r\n\r\n", "the response is not HTTP"),
+        (b"HTTP/1.1 103 Early Hints\r\n\r\n" * 5000, "the response is not HTTP"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n", "the response is not HTTP"),
+        (b"HTTP/1.1 200 OK\r\nX: " + b"x" * 200_000, "the response is not HTTP"),
     ],
 )
-def test_what_is_no_answer_is_a_connection_error(answer: bytes, error: str) -> None:
-    result, _ = send(answer)
+def test_what_is_no_response_is_a_connection_error(response: bytes, error: str) -> None:
+    result, _ = send(response)
     assert (result.status_code, result.body, result.error) == (None, None, error)
 
 
-def test_an_answer_may_come_before_the_body_was_read() -> None:
+def test_a_response_may_come_before_the_body_was_read() -> None:
     """As from a receiver that rejects a request by its headers."""
     result, _ = send(
         b"HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\n\r\nbig", body=b"x" * 20_000_000
@@ -148,8 +148,8 @@ def resolve(monkeypatch: pytest.MonkeyPatch) -> Resolve:
     """Make look-ups of ``shop.example`` lead to these addresses, then to others, then to none."""
     system = socket.getaddrinfo
 
-    def to(*answers: list[str]) -> None:
-        left = iter(answers)
+    def to(*responses: list[str]) -> None:
+        left = iter(responses)
 
         def look_up(host: str, port: Any, **options: Any) -> Any:
             if host != "shop.example":
@@ -208,7 +208,7 @@ def test_a_name_server_that_does_not_answer_is_said_to_be_the_cause(
     )
 
 
-def test_look_ups_without_an_answer_are_bounded_and_only_one_is_made_of_each_name(
+def test_look_ups_without_a_response_are_bounded_and_only_one_is_made_of_each_name(
     unanswered: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(http_client, "LOOK_UP_SECONDS", 0.01)

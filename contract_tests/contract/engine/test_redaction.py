@@ -26,7 +26,7 @@ from emulator.engine.journal import MAX_BODY_BYTES, redacted_body, redacted_text
 from emulator.engine.redaction import has_live_key, redact, redact_header
 from emulator.testing import Emulator, LocalServer
 from emulator.testing.collector import in_thread
-from emulator.web.root_app import AnsweredRequest
+from emulator.web.root_app import FinishedRequest
 
 CARD, AMEX = "5200828282828210", "371449635398431"
 IBAN, SHORT_IBAN = "FR7630006000011234567890189", "NL91ABNA0417164300"
@@ -320,15 +320,15 @@ class World(NamedTuple):
     """A world that got all spellings in several ways, and the lines that ``serve`` prints."""
 
     payments: Emulator
-    lines: list[AnsweredRequest]
+    lines: list[FinishedRequest]
     customer: str
     streamed: Future[str]
 
     def text(self, path: str, **query: str) -> str:
         """What the control API or the console answers."""
-        answer = self.payments.client.get(path, params=query)
-        assert answer.status_code == 200, path
-        return answer.text
+        response = self.payments.client.get(path, params=query)
+        assert response.status_code == 200, path
+        return response.text
 
     @property
     def requests(self) -> list[str]:
@@ -358,7 +358,7 @@ def followed(payments: Emulator, begun: Future[None]) -> str:
 
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
-    lines: list[AnsweredRequest] = []
+    lines: list[FinishedRequest] = []
     with ExitStack() as stack:
         server = LocalServer(report=lambda request, *_: lines.append(request))
         stack.callback(server.stop)

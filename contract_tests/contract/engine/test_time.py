@@ -109,23 +109,23 @@ def test_until_next_goes_from_job_to_job(sandbox: Sandbox) -> None:
         sandbox.invoice(due_date="2026-01-02")
     for day in ("02", "03"):
         due = sandbox.control.get("/clock")["next_due_at"]
-        answer = sandbox.control.post("/clock/advance", {"until": "next"})
-        assert (answer["now"], answer["jobs"]) == (f"2026-01-{day}T00:00:00.000Z", 2)
-        assert answer["now"] == due
+        response = sandbox.control.post("/clock/advance", {"until": "next"})
+        assert (response["now"], response["jobs"]) == (f"2026-01-{day}T00:00:00.000Z", 2)
+        assert response["now"] == due
 
 
 def test_until_an_event_goes_to_its_instant_or_a_year_at_most_or_as_far_as_by_says(
     sandbox: Sandbox,
 ) -> None:
-    answer = sandbox.control.post("/clock/advance", {"until_event": "invoice.paid"})
-    assert (answer["now"], answer["events"]) == ("2027-01-01T00:00:00.000Z", {})
-    answer = sandbox.control.post("/clock/advance", {"until_event": "invoice.paid", "by": "2d"})
-    assert answer["now"] == "2027-01-03T00:00:00.000Z"
+    response = sandbox.control.post("/clock/advance", {"until_event": "invoice.paid"})
+    assert (response["now"], response["events"]) == ("2027-01-01T00:00:00.000Z", {})
+    response = sandbox.control.post("/clock/advance", {"until_event": "invoice.paid", "by": "2d"})
+    assert response["now"] == "2027-01-03T00:00:00.000Z"
     subscribe(sandbox, trial_period_days=10)
-    answer = sandbox.control.post(
+    response = sandbox.control.post(
         "/clock/advance", {"until_event": "subscription.trial_will_end", "by": "P30D"}
     )
-    assert (answer["now"], answer["events"]) == (
+    assert (response["now"], response["events"]) == (
         "2027-01-10T00:00:00.000Z",
         {"subscription.trial_will_end": 1},
     )
@@ -135,8 +135,8 @@ def test_until_an_event_goes_to_its_instant_or_a_year_at_most_or_as_far_as_by_sa
 def test_at_the_end_of_time(sandbox: Sandbox) -> None:
     """The last instant can be reached; then nothing is due, and everything still responds."""
     subscribe(sandbox, interval="year")
-    answer = sandbox.control.post("/clock/advance", {"to": END})
-    assert (answer["now"], answer["failures"]) == (END, [])
+    response = sandbox.control.post("/clock/advance", {"to": END})
+    assert (response["now"], response["failures"]) == (END, [])
     subscribe(sandbox)
     assert sandbox.control.post("/clock/advance", {"until": "next"})["now"] == END
     assert sandbox.control.post("/clock/advance", {"until_event": "invoice.paid"})["now"] == END
@@ -345,11 +345,11 @@ def test_a_failed_job_is_undone_and_named_and_the_others_go_on(
         sandbox.invoice(due_date=f"2026-01-{day}") for day in ("02", "02", "02", "20")
     )
     spoilt.add(broken["id"])
-    answer = sandbox.control.post("/clock/advance", {"by": "10d"})
-    (failure,) = answer["failures"]
+    response = sandbox.control.post("/clock/advance", {"by": "10d"})
+    (failure,) = response["failures"]
     assert (failure["kind"], failure["object"]) == ("invoice.overdue", broken["id"])
     assert failure["error"] == "ArithmeticError: does not add up"
-    assert (answer["now"], answer["jobs"]) == ("2026-01-11T00:00:00.000Z", 2)
+    assert (response["now"], response["jobs"]) == ("2026-01-11T00:00:00.000Z", 2)
     assert [event["data"]["object"]["id"] for event in receiver.events] == [first["id"], last["id"]]
     assert sandbox.shown(broken) == broken
     sandbox.advance("P1M")

@@ -115,10 +115,10 @@ def test_every_code_has_a_recipe_or_a_reason_why_not() -> None:
 
 @pytest.mark.parametrize("code", [code for code, recipe in RECIPES.items() if recipe.steps])
 def test_the_recipe_leads_to_its_code(sandbox: Sandbox, code: str) -> None:
-    answers: dict[str, Any] = {}
+    responses: dict[str, Any] = {}
 
     def fill(value: Any) -> Any:
-        return filled(value, lambda path: value_at(answers, path))
+        return filled(value, lambda path: value_at(responses, path))
 
     for step in RECIPES[code].steps:
         if step.advance:
@@ -135,7 +135,7 @@ def test_the_recipe_leads_to_its_code(sandbox: Sandbox, code: str) -> None:
             last = own.request(method, inner, json=fill(step.body), headers=step.headers)
         if step.name:
             assert last.is_success, last.text
-            answers[step.name] = last.json()
+            responses[step.name] = last.json()
     body = last.json()
     if code in PAYMENT_OUTCOMES and last.status_code == 200:
         assert (body["status"], body["last_error"]["code"]) == ("canceled", code)

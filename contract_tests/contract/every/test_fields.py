@@ -27,7 +27,7 @@ from emulator.checks.document.object_factory import OF_FIELD, ObjectFactory
 from emulator.client.messages import ApiResponse
 from emulator.document.tree import at
 
-Answer = dict[str, Any]
+Response = dict[str, Any]
 
 WRITE_ONLY = {
     "createPaymentMethod.number",  # not stored; its last four digits are shown
@@ -43,23 +43,25 @@ def span(since: str, until: str) -> float:
     return (datetime.fromisoformat(until) - datetime.fromisoformat(since)).total_seconds()
 
 
-def name_of(customer: Answer) -> str:
+def name_of(customer: Response) -> str:
     return f"{customer['firstname']} {customer['lastname']}"
 
 
-SHOWN: dict[str, Callable[[Answer], Any]] = {
+SHOWN: dict[str, Callable[[Response], Any]] = {
     "createCustomer.name": name_of,
     "updateCustomer.name": name_of,
-    "createSubscription.trial_period_days": lambda answer: (
-        span(answer["trial_start"], answer["trial_end"]) / 86_400 if answer["trial_end"] else None
+    "createSubscription.trial_period_days": lambda response: (
+        span(response["trial_start"], response["trial_end"]) / 86_400
+        if response["trial_end"]
+        else None
     ),
-    "createCheckoutSession.expires_in": lambda answer: span(
-        answer["created_at"], answer["expires_at"]
+    "createCheckoutSession.expires_in": lambda response: span(
+        response["created_at"], response["expires_at"]
     ),
-    "capturePaymentIntent.amount": lambda answer: answer["amount_received"],
-    "testWebhook.event": lambda answer: answer["event_type"],
+    "capturePaymentIntent.amount": lambda response: response["amount_received"],
+    "testWebhook.event": lambda response: response["event_type"],
     **{
-        f"createPaymentMethod.{field}": lambda answer, field=field: answer["details"][field]
+        f"createPaymentMethod.{field}": lambda response, field=field: response["details"][field]
         for field in ("phone", "exp_month", "exp_year", "email")
     },
 }
@@ -100,8 +102,8 @@ class Case(Subject):
         super().__init__(id, factory)
         self.name, self.is_change = name, self.operation.method == "PATCH"
 
-    def shown(self, answer: Answer) -> Any:
-        return SHOWN[self.name](answer) if self.name in SHOWN else answer.get(self.field)
+    def shown(self, response: Response) -> Any:
+        return SHOWN[self.name](response) if self.name in SHOWN else response.get(self.field)
 
     def without_field(self) -> dict[str, Any]:
         """Return a body that does without the field if it can."""
@@ -129,10 +131,10 @@ class Case(Subject):
         body.pop(self.field, None)
         return self.send(body)
 
-    def answer(self, body: dict[str, Any]) -> Answer:
+    def answer(self, body: dict[str, Any]) -> Response:
         response = self.send(body)
         assert response.is_success, f"{self.name}: {body} -> {response.text}"
-        answer: Answer = response.json()
+        answer: Response = response.json()
         return answer
 
 
@@ -149,21 +151,21 @@ BESIDE: dict[str, set[str]] = {
 def test_a_field_that_is_sent_is_used(name: str, factory: ObjectFactory, sandbox: Sandbox) -> None:
     """It is in the response, which differs without it. A PATCH changes that field alone (B-21)."""
     case = Case(name, factory)
-    former = case.shown(case.answer(case.without_field()))
+    former = case.shown(case.response(case.without_field()))
     body = case.with_field(former)
     before = sandbox.api.get(case.path) if case.is_change else {}
     sandbox.advance("1h")
-    value, answer = body[case.field], case.answer(body)
+    value, response = body[case.field], case.response(body)
     if name in WRITE_ONLY:
-        assert case.field not in answer
+        assert case.field not in response
     else:
-        assert holds(case.shown(answer), value), answer
+        assert holds(case.shown(response), value), response
         assert not holds(former, value), "the answer shows the value without the field, too"
     if before:
-        assert sandbox.api.get(case.path) == answer
-        changed = {each for each in answer if answer[each] != before[each]}
+        assert sandbox.api.get(case.path) == response
+        changed = {each for each in response if response[each] != before[each]}
         assert changed - BESIDE.get(name, set()) - {case.field} == {"updated_at"}
-        assert answer["updated_at"] == sandbox.now
+        assert response["updated_at"] == sandbox.now
 
 
 DEFAULTS = {
@@ -197,9 +199,9 @@ def shows_null(case: Case) -> bool:
     path = case.operation.path
     paths = (f"{path}{{id}}/", f"{path}{{addr_id}}/", path, f"{path.rsplit('/', 2)[0]}/")
     get = next(GETS[each] for each in paths if each in GETS)
-    answer = dict(responses(SERVICE, get))["200"]
+    response = dict(responses(SERVICE, get))["200"]
     media = ("content", "application/json", "schema")
-    shown = properties(SERVICE, Part((*answer.pointer, *media), at(answer.node, media)))
+    shown = properties(SERVICE, Part((*response.pointer, *media), at(response.node, media)))
     return case.field in shown and bool(resolved(SERVICE, shown[case.field]).node.get("nullable"))
 
 

@@ -106,18 +106,18 @@ def test_a_conflict_and_a_missing_object_are_stored(sandbox: Sandbox) -> None:
     subscription = {"customer": "cust_nobody", "plan": sandbox.plan()["id"]}
     requests = (("k1", AWA, "/customers/"), ("k2", subscription, "/subscriptions/"))
     before = [post(sandbox, *each) for each in requests]
-    assert [answer.status_code for answer in before] == [409, 404]
+    assert [response.status_code for response in before] == [409, 404]
     sandbox.api.delete(f"/customers/{customer['id']}/")
     again = [post(sandbox, *each) for each in requests]
-    assert [answer.content for answer in again] == [answer.content for answer in before]
-    assert [answer.headers[REPLAYED] for answer in again] == ["true", "true"]
+    assert [response.content for response in again] == [response.content for response in before]
+    assert [response.headers[REPLAYED] for response in again] == ["true", "true"]
 
 
 def test_fifty_simultaneous_posts_with_one_key_make_one_object(sandbox: Sandbox) -> None:
     with concurrent.futures.ThreadPoolExecutor(50) as pool:
-        answers = list(pool.map(lambda _: post(sandbox, "k1"), range(50)))
-    assert {answer.status_code for answer in answers} == {201}
-    assert len({answer.content for answer in answers}) == 1
+        responses = list(pool.map(lambda _: post(sandbox, "k1"), range(50)))
+    assert {response.status_code for response in responses} == {201}
+    assert len({response.content for response in responses}) == 1
     assert customers(sandbox) == 1
 
 

@@ -49,9 +49,9 @@ def test_what_is_made_is_read_as_it_was_shown(
     """B-17, B-18, B-27: all fields, an id of its kind, the clock's times; its list shows it."""
     sandbox.advance("1h")
     path, body = valid_request(factory, BY_ID[id], {})
-    answer = sandbox.api.request("POST", path, json=body)
-    made = answer.json()
-    assert answer.status_code == 201
+    response = sandbox.api.request("POST", path, json=body)
+    made = response.json()
+    assert response.status_code == 201
     assert re.fullmatch(r"[a-z]+_[0-9A-Za-z]{24}", made["id"])
     assert (
         made["created_at"],
@@ -80,15 +80,15 @@ def test_what_is_deleted_is_gone_or_archived(
     path, _ = valid_request(factory, operation, {})
     before = sandbox.api.get(path)
     sandbox.advance("1h")
-    answer = sandbox.api.request("DELETE", path)
+    response = sandbox.api.request("DELETE", path)
     others = [each.method for each in of_service() if each.path == operation.path]
     assert events_about(sandbox, before["id"])[-1:] == EMITTED.get(id, [])
     if "204" not in operation.node["responses"]:
-        assert answer.json() == {"id": before["id"], "active": False, "updated_at": sandbox.now}
-        assert sandbox.api.get(path) == {**before, **answer.json()}
+        assert response.json() == {"id": before["id"], "active": False, "updated_at": sandbox.now}
+        assert sandbox.api.get(path) == {**before, **response.json()}
         assert sandbox.api.delete(path)["active"] is False
         return
-    assert (answer.status_code, answer.content, "content-length" in answer.headers) == (
+    assert (response.status_code, response.content, "content-length" in response.headers) == (
         204,
         b"",
         False,
@@ -176,8 +176,8 @@ def test_a_production_key_cannot_reset_whatever_it_sends(
     live: Sandbox, options: dict[str, Any]
 ) -> None:
     """B-07; Authentication rule 3."""
-    answer = live.api.rejected("POST", "/reset", 403, "PERMISSION_DENIED", **options)
-    assert answer["message"] == "Only a sandbox can be reset; this is a production key."
+    response = live.api.rejected("POST", "/reset", 403, "PERMISSION_DENIED", **options)
+    assert response["message"] == "Only a sandbox can be reset; this is a production key."
 
 
 @pytest.mark.parametrize("path", ["/reset", "/reset/"])
@@ -191,9 +191,9 @@ def test_everything_is_gone_and_the_clock_stays(sandbox: Sandbox, path: str) -> 
     trial = {"customer": customer["id"], "plan": sandbox.plan()["id"], "trial_period_days": 7}
     sandbox.api.post("/subscriptions/", trial)
     sandbox.advance("3d")
-    answer = sandbox.api.post(path)
+    response = sandbox.api.post(path)
     # customer, payment method, plan, subscription
-    assert (answer["deleted"], answer["reset_at"], answer["app"]) == (
+    assert (response["deleted"], response["reset_at"], response["app"]) == (
         4,
         "2026-01-04T00:00:00.000Z",
         customer["app"],

@@ -96,7 +96,7 @@ def failures(report: DocumentResults) -> list[str]:
         for each in tally.failures.values()
     ]
     said = [
-        f"{name}: {each.check}: {each.message}\n{each.curl}\n{each.status} {each.answer}"
+        f"{name}: {each.check}: {each.message}\n{each.curl}\n{each.status} {each.response}"
         for name, each in failed
     ]
     return report.problems + report.notes + said

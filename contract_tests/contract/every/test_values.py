@@ -229,9 +229,9 @@ def test_metadata_has_its_limits(sandbox: Sandbox, factory: ObjectFactory, id: s
         {"k" * 400: "v" * 500, "é" * 40: "é" * 500},
     ):
         subject = Judged(id, factory)
-        answer = subject.send({**subject.body(), "metadata": metadata})
-        assert answer.is_success, answer.text
-        assert answer.json()["metadata"].items() >= metadata.items()
+        response = subject.send({**subject.body(), "metadata": metadata})
+        assert response.is_success, response.text
+        assert response.json()["metadata"].items() >= metadata.items()
     for wrong, place in (
         ({"": 1}, "metadata."),
         ({"k": "v" * 501}, "metadata.k"),

@@ -235,8 +235,8 @@ def references(sandbox: Sandbox, case: str) -> dict[str, str]:
 
 
 def violations(sandbox: Sandbox, case: Prepared, body: Any) -> tuple[str, set[str]]:
-    answer = sandbox.api.request(case.method, case.path, json=body).json()
-    error = answer.get("error", answer)
+    response = sandbox.api.request(case.method, case.path, json=body).json()
+    error = response.get("error", response)
     return error["code"], set(error["errors"]) if "errors" in error else {error["param"]}
 
 
@@ -256,11 +256,11 @@ def test_any_two_violations_are_reported_together(
             always or code in ("INVALID_FIELD", "INVALID_CURRENCY") or field.endswith("amount")
         ), code
     for one, two in combinations(case.invalid, 2):
-        answer = sandbox.api.rejected(
+        response = sandbox.api.rejected(
             case.method, case.path, 422, "VALIDATION_ERROR", json=case.body(one, two)
         )
-        assert set(answer["errors"]) == {one, two, *always}, (one, two)
-        assert answer["message"] == f"Invalid fields: {', '.join(answer['errors'])}."
+        assert set(response["errors"]) == {one, two, *always}, (one, two)
+        assert response["message"] == f"Invalid fields: {', '.join(response['errors'])}."
 
 
 def test_each_check_has_its_case() -> None:
@@ -287,16 +287,20 @@ WRONG_LINES = (
 def test_each_line_is_reported_by_itself(sandbox: Sandbox) -> None:
     body = {"currency": "XAF", "line_items": LINES}
     body = filled(body, references(sandbox, str(body)).__getitem__)
-    answer = sandbox.api.rejected("POST", "/checkout-sessions/", 422, "VALIDATION_ERROR", json=body)
-    assert answer["errors"].keys() == {f"line_items.{each}" for each in WRONG_LINES.split()}
-    assert "param" not in answer
+    response = sandbox.api.rejected(
+        "POST", "/checkout-sessions/", 422, "VALIDATION_ERROR", json=body
+    )
+    assert response["errors"].keys() == {f"line_items.{each}" for each in WRONG_LINES.split()}
+    assert "param" not in response
 
 
 def test_two_rules_about_one_field_are_one_invalid_field(sandbox: Sandbox) -> None:
     line = {"plan": sandbox.plan()["id"]}
     body = {"currency": "XAF", "line_items": [line, line]}
-    answer = sandbox.api.rejected("POST", "/checkout-sessions/", 422, "VALIDATION_ERROR", json=body)
-    assert len(answer["errors"]["line_items.1.plan"]) == 2
+    response = sandbox.api.rejected(
+        "POST", "/checkout-sessions/", 422, "VALIDATION_ERROR", json=body
+    )
+    assert len(response["errors"]["line_items.1.plan"]) == 2
 
 
 def test_every_unknown_parameter_and_field_is_reported(sandbox: Sandbox) -> None:
@@ -306,8 +310,8 @@ def test_every_unknown_parameter_and_field_is_reported(sandbox: Sandbox) -> None
         takes_a_body = operation.method in ("POST", "PATCH")
         body = {"three": 3, "four": 4} if takes_a_body else None
         code = "VALIDATION_ERROR" if takes_a_body else "INVALID_FILTER_PARAM"
-        answer = sandbox.api.rejected(operation.method, url, 422, code, json=body)
-        assert {"one", "two", *(body or ())} <= set(answer["errors"]), operation.name
+        response = sandbox.api.rejected(operation.method, url, 422, code, json=body)
+        assert {"one", "two", *(body or ())} <= set(response["errors"]), operation.name
 
 
 # -- how a right value is written, where one is in the wrong format

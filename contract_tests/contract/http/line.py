@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 from urllib.parse import urlsplit
 
 
-class Answer(NamedTuple):
+class Response(NamedTuple):
     """One HTTP answer as it came; header names are lower-case."""
 
     status: int
@@ -75,7 +75,7 @@ class Line:
             + b"\r\n"
         )
 
-    def post(self, body: bytes, *headers: bytes, path: bytes = b"/v1/customers/") -> Answer:
+    def post(self, body: bytes, *headers: bytes, path: bytes = b"/v1/customers/") -> Response:
         """Return the answer to a POST of these bytes as JSON."""
         self.request(
             b"POST " + path + b" HTTP/1.1",
@@ -84,13 +84,13 @@ class Line:
             *headers,
             body=body,
         )
-        return self.answer()
+        return self.response()
 
     def hang_up(self) -> None:
         """Say nothing more, but go on listening."""
         self._socket.shutdown(socket.SHUT_WR)
 
-    def answer(self, *, bodiless: bool = False) -> Answer:
+    def response(self, *, bodiless: bool = False) -> Response:
         """Return the next answer; ``bodiless`` for that to a HEAD."""
         start = self._heard.readline()
         assert start.startswith(b"HTTP/1.1 "), f"no answer but {start!r}"
@@ -100,7 +100,7 @@ class Line:
             name, _, value = row.partition(":")
             headers[name.lower()] = value.strip()
         length = 0 if bodiless else int(headers.get("content-length", 0))
-        return Answer(status, headers, self._heard.read(length))
+        return Response(status, headers, self._heard.read(length))
 
     def everything(self) -> bytes:
         """Return all that is said until the server closes."""

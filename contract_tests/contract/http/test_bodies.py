@@ -199,8 +199,10 @@ def test_money_is_an_integer_of_any_size_and_nothing_else(
 ) -> None:
     """B-23: ``15.0``, ``"15"`` and ``true`` are rejected; what is too large is reported as such."""
     body = f'{{"name": "P", "amount": {amount}, "currency": "XAF", "interval": "month"}}'.encode()
-    answer = sandbox.api.request("POST", "/subscription-plans/", content=body, headers=JSON).json()
-    assert (answer.get("code"), answer.get("param")) == (code, code and "amount")
+    response = sandbox.api.request(
+        "POST", "/subscription-plans/", content=body, headers=JSON
+    ).json()
+    assert (response.get("code"), response.get("param")) == (code, code and "amount")
 
 
 def test_a_large_body_is_rejected_before_it_is_sent(line: Line) -> None:
@@ -212,8 +214,8 @@ def test_a_large_body_is_rejected_before_it_is_sent(line: Line) -> None:
         length,
         b"Expect: 100-continue",
     )
-    answer = line.answer()
-    assert (answer.status, answer.code) == (400, "VALIDATION_ERROR")
+    response = line.response()
+    assert (response.status, response.code) == (400, "VALIDATION_ERROR")
 
 
 def test_a_connection_survives_a_body_that_was_not_read(sandbox: Sandbox) -> None:
@@ -250,7 +252,7 @@ def test_an_empty_query_is_none(sandbox: Sandbox, line: Line) -> None:
     for path in (f"/v1/customers/{sandbox.customer()['id']}/", "/v1/customers/"):
         for query in ("?", "?&", "?&&&", "?#x"):
             line.request(f"GET {path}{query} HTTP/1.1".encode())
-            assert line.answer().status == 200
+            assert line.response().status == 200
 
 
 @pytest.mark.parametrize(
@@ -270,9 +272,9 @@ def test_text_is_percent_encoded_utf_8(
     """What is no UTF-8 is no text that anybody has."""
     sandbox.customer(name="Éloïse Ndong")
     line.request(f"GET /v1/customers/?{query} HTTP/1.1".encode())
-    answer = line.answer()
-    assert answer.status == 200
-    assert b'"count":%d,' % found in answer.body
+    response = line.response()
+    assert response.status == 200
+    assert b'"count":%d,' % found in response.body
 
 
 @pytest.mark.parametrize(

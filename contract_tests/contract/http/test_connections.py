@@ -34,10 +34,10 @@ def test_http_1_1_has_one_host(sandbox: Sandbox) -> None:
     for hosts in (b"", b"Host: a.example\r\nHost: b.example\r\n"):
         with Line(sandbox.url) as line:
             line.say(b"GET /openapi.json HTTP/1.1\r\n" + hosts + b"\r\n")
-            answer = line.answer()
-            assert (answer.status, answer.code) == (400, "VALIDATION_ERROR")
+            response = line.response()
+            assert (response.status, response.code) == (400, "VALIDATION_ERROR")
             assert (
-                json.loads(answer.body)["message"]
+                json.loads(response.body)["message"]
                 == "A request of HTTP/1.1 must have one Host header."
             )
             assert line.ended()
@@ -67,7 +67,7 @@ def test_another_protocol_is_named_in_the_log(
 ) -> None:
     """The client cannot read an answer, so the one line is where its user looks."""
     line.say(first)
-    assert line.answer().status == 400
+    assert line.response().status == 400
     assert line.ended()
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert f"This port speaks plain HTTP/1.1, and a client began {protocol}" in caplog.text
@@ -104,7 +104,7 @@ def test_pipelined_requests_are_answered_in_order(line: Line) -> None:
     line.request(LIST)
     with Line(line.url, line.key) as other:
         assert other.post(AWA).status == 201
-    assert [line.answer().status for _ in range(4)] == [200, 404, 400, 200]
+    assert [line.response().status for _ in range(4)] == [200, 404, 400, 200]
 
 
 CHUNKED = POST + b"\r\nHost: localhost\r\n" + JSON + b"\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -127,9 +127,9 @@ def test_a_broken_request_is_answered_after_those_before_it(
     if first == WAIT:
         with Line(line.url, line.key) as other:
             assert other.post(AWA).status == 201
-    assert line.answer().status == (200 if first == WAIT else 404)
-    assert line.answer().status == 200
-    broken = line.answer()
+    assert line.response().status == (200 if first == WAIT else 404)
+    assert line.response().status == 200
+    broken = line.response()
     assert (broken.status, broken.code, broken.headers["connection"]) == (
         400,
         "VALIDATION_ERROR",
@@ -151,7 +151,7 @@ def test_a_client_that_ends_its_side_gets_the_answers_to_what_it_asked(
     line.hang_up()
     with Line(line.url, line.key) as other:
         assert other.post(AWA).status == 201
-    assert [line.answer().status for _ in (200, 200, *last)] == [200, 200, *last]
+    assert [line.response().status for _ in (200, 200, *last)] == [200, 200, *last]
     assert line.ended()
 
 
@@ -178,7 +178,7 @@ def test_a_stream_ends_at_once_with_its_client(sandbox: Sandbox) -> None:
         with Line(sandbox.url, sandbox.key) as line:
             line.request(STREAM)
             if started:
-                assert line.answer().status == 200
+                assert line.response().status == 200
             line.hang_up()
             line.everything()
 
@@ -190,7 +190,7 @@ def test_a_slow_request_is_waited_for(line: Line) -> None:
         def slowly(said: bytes) -> None:
             for byte in said:
                 other.request(NONE)
-                assert other.answer().status == 404
+                assert other.response().status == 404
                 line.say(bytes([byte]))
 
         slowly(
@@ -202,9 +202,9 @@ def test_a_slow_request_is_waited_for(line: Line) -> None:
                 b"Connection: close",
             )
         )
-        assert line.answer().status == 100
+        assert line.response().status == 100
         slowly(AWA)
-    assert line.answer().status == 201
+    assert line.response().status == 201
     assert line.ended()
 
 
@@ -214,7 +214,7 @@ def test_chunks_may_be_of_any_size(line: Line, size: int) -> None:
     chunks = [AWA[start : start + size] for start in range(0, len(AWA), size)]
     body = b"".join(b"%X;x=y\r\n%b\r\n" % (len(chunk), chunk) for chunk in chunks)
     line.request(POST, JSON, b"Transfer-Encoding: chunked", body=body + b"0\r\nTrailer: x\r\n\r\n")
-    assert line.answer().status == 201
+    assert line.response().status == 201
 
 
 def test_a_body_with_its_length_and_in_chunks_is_malformed(line: Line) -> None:
@@ -226,7 +226,7 @@ def test_a_body_with_its_length_and_in_chunks_is_malformed(line: Line) -> None:
         b"Transfer-Encoding: chunked",
         body=b"2\r\n{}\r\n0\r\n\r\n",
     )
-    assert line.answer().status == 400
+    assert line.response().status == 400
     assert line.ended()
 
 
@@ -261,9 +261,9 @@ def test_what_makes_no_request_is_400_in_the_form_of_all_errors(sandbox: Sandbox
     for head in NO_REQUESTS:
         with Line(sandbox.url, sandbox.key) as line:
             line.say(head)
-            answer = line.answer()
-            assert (answer.status, answer.code) == (400, "VALIDATION_ERROR"), head[:60]
-            assert answer.headers["request-id"].encode() in answer.body
+            response = line.response()
+            assert (response.status, response.code) == (400, "VALIDATION_ERROR"), head[:60]
+            assert response.headers["request-id"].encode() in response.body
             assert line.ended()
 
 
@@ -292,9 +292,9 @@ def test_a_request_that_asks_for_http_2_keeps_its_body(
         said += b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body) if chunked else body
     for start in range(0, len(said), size):
         line.say(said[start : start + size])
-    answers = [line.answer() for _ in BODIES]
-    assert [answer.status for answer in answers] == [201] * 3
-    assert b'"ama@example.com"' in answers[2].body
+    responses = [line.response() for _ in BODIES]
+    assert [response.status for response in responses] == [201] * 3
+    assert b'"ama@example.com"' in responses[2].body
 
 
 LOOPS = {
@@ -317,9 +317,9 @@ def test_with_few_files_left_a_connection_is_answered_with_503(loop: str) -> Non
             lines = [stack.enter_context(Line(server.url, timeout=60)) for _ in range(600)]
             for line in lines[:150]:
                 line.request(LIST)
-            assert {line.answer().status for line in lines[:150]} == {200}
-            rejected = [line.answer() for line in lines[200:]]
-            assert {answer.status for answer in rejected} == {503}
+            assert {line.response().status for line in lines[:150]} == {200}
+            rejected = [line.response() for line in lines[200:]]
+            assert {response.status for response in rejected} == {503}
             said = json.loads(rejected[0].body)["message"]
             assert said == "The server has 192 connections already."
         server.wait()

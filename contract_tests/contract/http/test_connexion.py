@@ -141,16 +141,16 @@ def requests() -> Iterator[Request]:
             yield operation.method, path, {"json": body}
 
 
-async def _answers(app: Any, heard: Heard, asked: list[Request]) -> list[Heard]:
+async def _responses(app: Any, heard: Heard, asked: list[Request]) -> list[Heard]:
     """Return the arguments of the functions for each request; none for one that was rejected."""
-    answers = []
+    responses = []
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url=HOST) as http:
         for method, path, options in asked:
             heard.clear()
             await http.request(method, path, **options)
-            answers.append(list(heard))
-    return answers
+            responses.append(list(heard))
+    return responses
 
 
 def _flat(heard: Heard) -> list[tuple[str, dict[str, Any], Any]]:
@@ -190,8 +190,8 @@ def test_operations_accept_what_connexions_own_validation_accepts(
     caplog.set_level("CRITICAL")  # Connexion logs each error
     asked = list(requests())
     heard: Heard = []
-    by_plan = asyncio.run(_answers(_plan(heard), heard, asked))
-    by_stock = asyncio.run(_answers(_stock(heard), heard, asked))
+    by_plan = asyncio.run(_responses(_plan(heard), heard, asked))
+    by_stock = asyncio.run(_responses(_stock(heard), heard, asked))
     assert min(sum(map(bool, by_plan)), by_plan.count([])) > 100
     for request, plan, stock in zip(asked, by_plan, by_stock, strict=True):
         assert len(plan) == len(stock), request

@@ -8,7 +8,7 @@ from itertools import product
 
 import pytest
 
-from contract_tests.contract.http.line import Answer, Line
+from contract_tests.contract.http.line import Line, Response
 from contract_tests.support.client import Client
 from contract_tests.support.contract import Contract, contract
 from contract_tests.support.sandbox import RunningServer, Sandbox
@@ -20,7 +20,7 @@ from emulator.resources.app.clients import Key
 
 def ask(
     server: RunningServer, contract: Contract, *headers: bytes, path: str = "/v1/customers/"
-) -> Answer:
+) -> Response:
     """Return the answer to a GET with just these headers."""
     with Line(server.url) as line:
         line.say(
@@ -29,9 +29,9 @@ def ask(
                 for row in (f"GET {path} HTTP/1.1".encode(), b"Host: localhost", *headers, b"")
             )
         )
-        answer = line.answer()
-    assert contract.faults("GET", path, answer.status, answer.headers, answer.body) == []
-    return answer
+        response = line.response()
+    assert contract.faults("GET", path, response.status, response.headers, response.body) == []
+    return response
 
 
 REJECTED = [
@@ -62,8 +62,8 @@ def test_the_error_for_each_unusable_key_says_why(
 ) -> None:
     """B-03, B-04: the five 401s, and 403 for a public key."""
     for value, status, code in REJECTED:
-        answer = ask(server, service_contract, b"Authorization: " + value)
-        assert (answer.status, answer.code) == (status, code), value[:60]
+        response = ask(server, service_contract, b"Authorization: " + value)
+        assert (response.status, response.code) == (status, code), value[:60]
 
 
 def test_no_key_is_missing_and_two_are_none(
@@ -72,13 +72,13 @@ def test_no_key_is_missing_and_two_are_none(
     """B-03: MISSING_API_KEY; of two headers it is unknown which is meant."""
     assert ask(server, service_contract).code == "MISSING_API_KEY"
     for other in (b"Bearer sk_test_demo", b"Bearer sk_test_other", b""):
-        answer = ask(
+        response = ask(
             server,
             service_contract,
             b"Authorization: Bearer sk_test_demo",
             b"Authorization: " + other,
         )
-        assert (answer.status, answer.code) == (401, "AUTHENTICATION_FAILED")
+        assert (response.status, response.code) == (401, "AUTHENTICATION_FAILED")
 
 
 def test_schemes_are_case_blind_and_spaces_do_not_count(
@@ -112,9 +112,9 @@ def test_a_key_is_looked_up_once_however_its_header_is_spelled(
 def test_a_name_has_1_to_64_characters(server: RunningServer, service_contract: Contract) -> None:
     """B-02."""
     for name in ("", "a" * 65):
-        answer = ask(server, service_contract, f"Authorization: Bearer sk_prod_{name}".encode())
-        assert (answer.status, answer.code) == (401, "INVALID_TOKEN")
-        assert b"NAME is 1 to 64 characters of A-Z a-z 0-9 _ -" in answer.body
+        response = ask(server, service_contract, f"Authorization: Bearer sk_prod_{name}".encode())
+        assert (response.status, response.code) == (401, "INVALID_TOKEN")
+        assert b"NAME is 1 to 64 characters of A-Z a-z 0-9 _ -" in response.body
     for name in ("a", "a" * 64, "A-Z_a-z_0-9", "____"):
         assert (
             ask(server, service_contract, f"Authorization: Bearer sk_test_{name}".encode()).status
@@ -135,10 +135,10 @@ def test_a_key_given_to_the_control_api_must_be_one(server: RunningServer) -> No
     """An ``Authorization`` header is never passed over for ``app`` or ``demo``."""
     for value, status, code in REJECTED:
         if not value.endswith(b"1"):  # it may be used to look at an App whose key does not work
-            answer = ask(
+            response = ask(
                 server, contract("control"), b"Authorization: " + value, path="/_emulator/clock"
             )
-            assert (answer.status, answer.code) == (status, code), value[:60]
+            assert (response.status, response.code) == (status, code), value[:60]
 
 
 # -- names that put the App, the company or the key into a special state

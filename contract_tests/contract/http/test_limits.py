@@ -25,11 +25,11 @@ def test_a_burst_may_come_and_no_more(sandbox: Sandbox, live: Sandbox) -> None:
     """429 RATE_LIMIT_EXCEEDED with Retry-After (as every 429), for this key alone (B-01)."""
     sandbox.settings(rate_limit={"per_second": HOURLY, "burst": 3})
     assert statuses(sandbox, 3) == [200] * 3
-    answer = sandbox.api.request("GET", "/customers/")
-    assert (answer.status_code, answer.json()["code"]) == (429, "RATE_LIMIT_EXCEEDED")
-    assert answer.json()["type"] == "RATE_LIMIT_ERROR"
-    wait = int(answer.headers["retry-after"])
-    assert answer.json()["retry_after"] == wait
+    response = sandbox.api.request("GET", "/customers/")
+    assert (response.status_code, response.json()["code"]) == (429, "RATE_LIMIT_EXCEEDED")
+    assert response.json()["type"] == "RATE_LIMIT_ERROR"
+    wait = int(response.headers["retry-after"])
+    assert response.json()["retry_after"] == wait
     assert 3590 <= wait <= 3600
     assert (statuses(live, 5), statuses(sandbox, 1)) == ([200] * 5, [429])
     assert sandbox.now
@@ -80,17 +80,17 @@ def test_so_many_at_once_and_no_more(sandbox: Sandbox) -> None:
     """429 TOO_MANY_REQUESTS: too many at once from one key. A client that leaves makes room."""
     sandbox.settings(concurrency_limit=2)
     with under_way(sandbox) as line, under_way(sandbox) as leaving:
-        assert line.answer().status == leaving.answer().status == 100
-        answer = sandbox.api.request("GET", "/customers/")
-        assert (answer.status_code, answer.json()["code"]) == (429, "TOO_MANY_REQUESTS")
-        assert answer.headers["retry-after"] == str(answer.json()["retry_after"]) == "1"
+        assert line.response().status == leaving.response().status == 100
+        response = sandbox.api.request("GET", "/customers/")
+        assert (response.status_code, response.json()["code"]) == (429, "TOO_MANY_REQUESTS")
+        assert response.headers["retry-after"] == str(response.json()["retry_after"]) == "1"
         with under_way(sandbox) as another:
-            assert another.answer().status == 429
+            assert another.response().status == 429
         line.say(b"{}")
-        assert line.answer().status == 422
+        assert line.response().status == 422
         assert statuses(sandbox, 3) == [200] * 3
         with under_way(sandbox) as another:
-            assert another.answer().status == 100
+            assert another.response().status == 100
             assert statuses(sandbox, 1) == [429]
             leaving.abort()
             # The server hears of it before anything that comes later; whatever it does then is done

@@ -78,12 +78,12 @@ def subscription(sandbox: Sandbox) -> str:
     """The id of a subscription in a world where each of the faults can be had."""
     sandbox.api.post("/security-profiles/", {"name": "Here", "allowed_ips": ["127.0.0.1"]})
     used = {"name": "Basic", "amount": 5000, "currency": "XAF", "interval": "month"}
-    answer = sandbox.api.request("POST", "/subscription-plans/", json=used, headers={KEY: "used"})
-    assert answer.is_success
+    response = sandbox.api.request("POST", "/subscription-plans/", json=used, headers={KEY: "used"})
+    assert response.is_success
     return str(sandbox.subscribe()["id"])
 
 
-def answer_to(fault: Fault, sandbox: Sandbox, subscription: str) -> tuple[int, str, str | None]:
+def response_to(fault: Fault, sandbox: Sandbox, subscription: str) -> tuple[int, str, str | None]:
     """Return status, code and param of the answer to a request that has the fault."""
     sandbox.settings(rate_limit=HOURLY if fault.is_limited else None)
     if fault.is_limited:
@@ -94,23 +94,23 @@ def answer_to(fault: Fault, sandbox: Sandbox, subscription: str) -> tuple[int, s
     if "Authorization" not in dict(headers):
         headers.append(("Authorization", f"Bearer {sandbox.key}"))
     path = f"/subscriptions/{sent['id']}/{sent['verb']}/{sent['query']}"
-    answer = sandbox.api.request(sent["method"], path, content=sent["content"], headers=headers)
-    body: dict[str, Any] = answer.json()
-    return answer.status_code, body["code"], body.get("param")
+    response = sandbox.api.request(sent["method"], path, content=sent["content"], headers=headers)
+    body: dict[str, Any] = response.json()
+    return response.status_code, body["code"], body.get("param")
 
 
 @pytest.mark.parametrize("fault", ORDER, ids=lambda fault: fault.name)
 def test_each_fault_has_its_answer(sandbox: Sandbox, subscription: str, fault: Fault) -> None:
     expected = (fault.status, fault.code, fault.param)
-    assert answer_to(fault, sandbox, subscription) == expected
+    assert response_to(fault, sandbox, subscription) == expected
 
 
 @pytest.mark.parametrize("earlier", ORDER[:-1], ids=lambda fault: fault.name)
 def test_the_earlier_fault_is_answered(sandbox: Sandbox, subscription: str, earlier: Fault) -> None:
     expected = (earlier.status, earlier.code, earlier.param)
     for later in (second for first, second in PAIRS if first is earlier):
-        answer = answer_to(earlier.merged(later), sandbox, subscription)
-        assert answer == expected, later.name
+        response = response_to(earlier.merged(later), sandbox, subscription)
+        assert response == expected, later.name
 
 
 JSON = {"Content-Type": "application/json"}

@@ -109,9 +109,9 @@ NOT_SERVED = (
 def test_a_path_that_is_not_served_is_not_found(line: Line) -> None:
     for path in NOT_SERVED:
         line.request(b"GET " + path + b" HTTP/1.1")
-        answer = line.answer()
-        assert (answer.status, answer.code) == (404, "NOT_FOUND"), path[:60]
-        assert answer.headers["request-id"].startswith("req_")
+        response = line.response()
+        assert (response.status, response.code) == (404, "NOT_FOUND"), path[:60]
+        assert response.headers["request-id"].startswith("req_")
 
 
 def test_an_odd_id_is_an_unknown_id(sandbox: Sandbox, line: Line) -> None:
@@ -130,15 +130,15 @@ def test_an_odd_id_is_an_unknown_id(sandbox: Sandbox, line: Line) -> None:
         elsewhere,
     ):
         line.request(b"GET /v1/customers/" + id + b"/ HTTP/1.1")
-        answer = line.answer()
-        assert (answer.status, answer.code) == (404, "CUSTOMER_NOT_FOUND")
+        response = line.response()
+        assert (response.status, response.code) == (404, "CUSTOMER_NOT_FOUND")
 
 
 def test_an_encoded_letter_is_that_letter_and_the_absolute_form_is_understood(line: Line) -> None:
     """RFC 9112, 3.2.2: as a proxy is asked."""
     for path in (b"/v1/%63ustomers/", b"http://anywhere.example/v1/customers/"):
         line.request(b"GET " + path + b" HTTP/1.1")
-        assert line.answer().status == 200
+        assert line.response().status == 200
 
 
 @pytest.mark.parametrize(
@@ -148,9 +148,9 @@ def test_head_is_get_without_the_body(server: RunningServer, path: str, status: 
     """RFC 9110, 9.3.2: equal status, type, length; a connection stays. B-04: read-only may."""
     with Line(server.url, "sk_test_readonly") as line:
         line.request(f"HEAD {path} HTTP/1.1".encode())
-        head = line.answer(bodiless=True)
+        head = line.response(bodiless=True)
         line.request(f"GET {path} HTTP/1.1".encode())
-        get = line.answer()
+        get = line.response()
     assert head.status == get.status == status
     for name in ("content-type", "content-length") if status != 405 else ():
         assert head.headers[name] == get.headers[name]
@@ -180,12 +180,12 @@ def test_every_answer_has_a_request_id_and_an_error_repeats_it(server: RunningSe
     for start, key, status in asked:
         with Line(server.url, key) as line:
             line.request(start)
-            answer = line.answer()
-        assert answer.status == status, start
-        assert re.fullmatch("req_[0-9A-Za-z]{24}", answer.headers["request-id"])
+            response = line.response()
+        assert response.status == status, start
+        assert re.fullmatch("req_[0-9A-Za-z]{24}", response.headers["request-id"])
         assert (
             status == 200
-            or f'"request_id":"{answer.headers["request-id"]}"'.encode() in answer.body
+            or f'"request_id":"{response.headers["request-id"]}"'.encode() in response.body
         )
 
 
@@ -201,10 +201,10 @@ def test_a_failure_of_ours_is_an_internal_error(
     monkeypatch.setitem(OPERATIONS, "getCustomer", fail)  # type: ignore[arg-type]
     with RunningServer() as server, Line(server.url) as line:
         line.request(b"GET /v1/customers/x/ HTTP/1.1")
-        answer = line.answer()
-    assert (answer.status, answer.code) == (500, "INTERNAL_ERROR")
-    assert answer.headers["request-id"].encode() in answer.body
-    assert b"secret" not in answer.body
+        response = line.response()
+    assert (response.status, response.code) == (500, "INTERNAL_ERROR")
+    assert response.headers["request-id"].encode() in response.body
+    assert b"secret" not in response.body
     assert "a secret" in caplog.text
 
 
@@ -231,7 +231,7 @@ def test_links_lead_to_the_host_that_was_called_if_it_can_be_one(
     )
     for host, shown in (*hosts, *((host, ours) for host in odd)):
         line.say(b"GET /v1/nothing/ HTTP/1.1\r\nHost: " + host + b"\r\n\r\n")
-        assert b'"doc_url":"http://' + shown + b"/docs/errors#NOT_FOUND" in line.answer().body
+        assert b'"doc_url":"http://' + shown + b"/docs/errors#NOT_FOUND" in line.response().body
 
 
 @pytest.mark.breaks_the_document  # a forced shape is not the documented one

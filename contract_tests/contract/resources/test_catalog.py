@@ -27,8 +27,8 @@ def test_of_a_free_price_the_amount_is_a_suggestion(sandbox: Sandbox) -> None:
             ("POST", "/products/", {**BASKET, "price_type": "free", "unit_amount": amount}),
             ("PATCH", f"{path_of(product)}/", {"unit_amount": amount}),
         ):
-            answer = sandbox.api.request(method, path, json=body).json()
-            assert (answer.get("code"), answer.get("param")) == (code, code and "unit_amount")
+            response = sandbox.api.request(method, path, json=body).json()
+            assert (response.get("code"), response.get("param")) == (code, code and "unit_amount")
     sandbox.settings(minimum_amount=500, maximum_amount=600)
     for amount, code in (
         (500, None),
@@ -36,10 +36,10 @@ def test_of_a_free_price_the_amount_is_a_suggestion(sandbox: Sandbox) -> None:
         (499, "AMOUNT_TOO_SMALL"),
         (601, "AMOUNT_TOO_LARGE"),
     ):
-        answer = sandbox.api.request(
+        response = sandbox.api.request(
             "POST", "/products/", json={**BASKET, "unit_amount": amount}
         ).json()
-        assert answer.get("code") == code
+        assert response.get("code") == code
 
 
 @pytest.mark.parametrize(("sku", "again"), [("BSK-30", "BSK-30"), (30, 30), (30, "30")])

@@ -346,13 +346,13 @@ def test_with_a_trial_nothing_is_paid_and_the_method_is_saved(
             "line_items": [{"plan": sandbox.plan(trial_period_days=7)["id"]}],
         }
     with sandbox.expect("customer.created", "subscription.created", "checkout.session.completed"):
-        answer = sandbox.buy(sandbox.session(**fields), CARD, customer=AWA)
-    assert (answer["object"], answer["status"], answer["payment_intent"]) == (
+        response = sandbox.buy(sandbox.session(**fields), CARD, customer=AWA)
+    assert (response["object"], response["status"], response["payment_intent"]) == (
         "checkout_session",
         "complete",
         None,
     )
-    assert answer["amount_total"] == 0
+    assert response["amount_total"] == 0
     made = subscription_of(sandbox)
     assert (made["status"], made["trial_end"]) == ("trialing", "2026-01-08T00:00:00.000Z")
     assert made["payment_method"] is not None

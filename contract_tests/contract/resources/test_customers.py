@@ -72,10 +72,10 @@ NO_EMAILS = [
 def test_emails_are_of_the_form_that_browsers_accept(sandbox: Sandbox) -> None:
     """B-30."""
     for email in EMAILS + NO_EMAILS:
-        answer = sandbox.api.request(
+        response = sandbox.api.request(
             "POST", "/customers/", json={"email": email, "name": "Awa Diop"}
         )
-        assert answer.status_code == (201 if email in EMAILS else 422), email
+        assert response.status_code == (201 if email in EMAILS else 422), email
 
 
 def test_an_email_is_taken_once(sandbox: Sandbox) -> None:

@@ -176,7 +176,7 @@ def test_retries_come_at_exact_instants_until_none_is_left(
 ) -> None:
     """Delivery rule 3, B-84: each waits from the try before; max_attempts counts only retries."""
     first = delivered(sandbox, receiver, *[500] * 20, retry_policy=policy)
-    answer = sandbox.advance("5d")
+    response = sandbox.advance("5d")
     delivery = now(sandbox, first)
     assert [attempt["at"] for attempt in delivery["attempts"]] == instants(*waits)
     tries = [str(number + 1) for number in range(len(waits) + 1)]
@@ -184,7 +184,7 @@ def test_retries_come_at_exact_instants_until_none_is_left(
     assert {item.headers["emulator-delivery"] for item in receiver.deliveries} == {delivery["id"]}
     assert (delivery["status"], delivery["attempt_count"]) == ("failed", len(waits) + 1)
     assert (delivery["next_attempt_at"], delivery["updated_at"]) == (None, instants(*waits)[-1])
-    assert answer["jobs"] == len(waits)
+    assert response["jobs"] == len(waits)
 
 
 ANSWERS: list[tuple[dict[str, str], tuple[int, ...], str]] = [
@@ -246,7 +246,7 @@ def test_silence_a_cut_connection_and_nobody_at_all_are_tried_again(
     (delivery,) = impatient.deliveries(endpoint)
     assert [attempt["error"] for attempt in delivery["attempts"]] == [
         "no answer within 1.5 s",
-        "the connection was closed before the answer",
+        "the connection was closed before the response",
         "cannot connect: Connection refused",
     ]
     assert delivery["status"] == "failed"

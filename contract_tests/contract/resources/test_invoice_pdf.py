@@ -331,10 +331,10 @@ def test_a_logo_that_cannot_be_shown_is_rejected(sandbox: Sandbox) -> None:
         (uri(picture(600, 600, 0)), "logo"),
         ("data:,", "logo"),
     ):
-        answer = sandbox.control.request(
+        response = sandbox.control.request(
             "PATCH", "/app", json={"settings": {"merchant": {"logo": logo}}}
         )
-        assert (answer.status_code, said in answer.json()["message"]) == (422, True), logo[:60]
+        assert (response.status_code, said in response.json()["message"]) == (422, True), logo[:60]
 
 
 @pytest.mark.parametrize(("lines", "status"), [(1, "open"), (60, "void")])

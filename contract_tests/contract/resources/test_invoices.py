@@ -115,17 +115,17 @@ def test_finalization(sandbox: Sandbox, body: dict[str, Any]) -> None:
     path = f"/invoices/{invoice['id']}/"
     sandbox.advance_to("2026-01-05")
     with sandbox.expect():
-        answer = sandbox.api.post(f"{path}finalize/", body)
-        assert set(answer) == {"id", "status", "total", "payment_url", "pdf_url", "updated_at"}
-        assert (answer["status"], answer["total"], answer["updated_at"]) == (
+        response = sandbox.api.post(f"{path}finalize/", body)
+        assert set(response) == {"id", "status", "total", "payment_url", "pdf_url", "updated_at"}
+        assert (response["status"], response["total"], response["updated_at"]) == (
             "open",
             5000,
             "2026-01-05T00:00:00.000Z",
         )
-        assert answer["payment_url"].endswith(f"/invoice/{invoice['id']}")
-        assert f"/v1/invoices/{invoice['id']}/pdf/?token=" in answer["pdf_url"]
+        assert response["payment_url"].endswith(f"/invoice/{invoice['id']}")
+        assert f"/v1/invoices/{invoice['id']}/pdf/?token=" in response["pdf_url"]
         now = sandbox.shown(invoice)
-        assert (now["due_date"], now | answer) == ("2026-02-04", now)
+        assert (now["due_date"], now | response) == ("2026-02-04", now)
         for _ in range(2):
             assert sandbox.api.post(f"{path}send/") == now
     assert len(sandbox.control.get("/emails")["data"]) == 2 + bool(body)
@@ -148,11 +148,11 @@ def test_what_is_paid_manually_or_void_is_not_owed(
     invoice = sandbox.invoice(due_date="2026-01-15")
     assert [job["kind"] for job in sandbox.control.get("/schedule")["data"]] == ["invoice.overdue"]
     with sandbox.expect(*["invoice.paid"] * bool(paid)):
-        answer = sandbox.api.post(f"/invoices/{invoice['id']}/{action}/")
+        response = sandbox.api.post(f"/invoices/{invoice['id']}/{action}/")
         assert sandbox.control.get("/schedule")["data"] == []
         sandbox.advance("60d")
     now = sandbox.shown(invoice)
-    assert answer["status"] == now["status"] == status
+    assert response["status"] == now["status"] == status
     assert (now["amount_paid"], now["amount_remaining"]) == (paid, 0 if paid else 5000)
     assert (now["payment_intent"], sandbox.api.get("/transactions/")["data"]) == (None, [])
 

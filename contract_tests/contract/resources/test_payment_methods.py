@@ -186,11 +186,11 @@ def test_no_full_number_is_stored_sent_or_logged(
             {"type": "paypal", **CARD},
             {"type": "bank_card", **CARD, "exp_year": BAD[0]},
         ]:
-            answer = sandbox.api.request(
+            response = sandbox.api.request(
                 "POST", "/payment-methods/", json={"customer": customer["id"], **fields}
             )
-            assert answer.status_code == 422
-            sent.append(answer.text)
+            assert response.status_code == 422
+            sent.append(response.text)
         sandbox.advance("2d")
     world = server.server.sandbox.engine.runtimes[
         Key(sandbox.key.removeprefix("sk_test_"), livemode=False)

@@ -77,10 +77,10 @@ def test_reads_and_writes_are_rejected_alike(sandbox: Sandbox) -> None:
         "GET", "/customers/", 401, "INVALID_TOKEN", headers={"Authorization": "Bearer nobody"}
     )
     for key in (f"{sandbox.key}x", sandbox.key.replace("test", "prod", 1)):
-        answer = sandbox.api.request(
+        response = sandbox.api.request(
             "GET", "/customers/", headers={"Authorization": f"Bearer {key}"}
         )
-        assert answer.status_code == 200
+        assert response.status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -245,15 +245,15 @@ def test_a_preflight_of_a_listed_page_is_granted(sandbox: Sandbox) -> None:
     profile(sandbox, allowed_domains=[domain])
     origin, wanted = f"https://{domain}:8443", "authorization,content-type,idempotency-key"
     for key in ({}, {"Authorization": ""}):
-        answer = preflight(sandbox, origin, **{"Access-Control-Request-Headers": wanted, **key})
-        assert (answer.status_code, answer.content) == (204, b"")
-        assert answer.headers["access-control-allow-origin"] == origin
-        assert answer.headers["access-control-allow-credentials"] == "true"
-        assert answer.headers["access-control-allow-headers"] == wanted
+        response = preflight(sandbox, origin, **{"Access-Control-Request-Headers": wanted, **key})
+        assert (response.status_code, response.content) == (204, b"")
+        assert response.headers["access-control-allow-origin"] == origin
+        assert response.headers["access-control-allow-credentials"] == "true"
+        assert response.headers["access-control-allow-headers"] == wanted
         assert {"POST", "PATCH", "DELETE"} <= set(
-            answer.headers["access-control-allow-methods"].split(", ")
+            response.headers["access-control-allow-methods"].split(", ")
         )
-        assert answer.headers["vary"] == "Origin"
+        assert response.headers["vary"] == "Origin"
 
 
 def test_answers_to_a_listed_page_may_be_read(sandbox: Sandbox) -> None:
@@ -261,11 +261,11 @@ def test_answers_to_a_listed_page_may_be_read(sandbox: Sandbox) -> None:
     profile(sandbox, allowed_domains=["shop.example.com"])
     listed = {"Origin": "https://shop.example.com"}
     for path, expected in (("/customers/", 200), ("/customers/?page=0", 422), ("/nothing/", 404)):
-        answer = sandbox.api.http.get(path, headers=listed)
-        assert answer.status_code == expected
-        assert answer.headers["access-control-allow-origin"] == "https://shop.example.com"
-        assert answer.headers["vary"] == "Origin"
-        assert "Request-Id" in answer.headers["access-control-expose-headers"]
+        response = sandbox.api.http.get(path, headers=listed)
+        assert response.status_code == expected
+        assert response.headers["access-control-allow-origin"] == "https://shop.example.com"
+        assert response.headers["vary"] == "Origin"
+        assert "Request-Id" in response.headers["access-control-expose-headers"]
     for origin in ("https://evil.example", "null"):
         rejected(sandbox, "GET", "/customers/", "allowed_domains", headers={"Origin": origin})
         assert not granted(sandbox.api.http.get("/customers/", headers={"Origin": origin}))
@@ -278,10 +278,10 @@ def test_a_page_that_another_profile_rejects_may_read_why(sandbox: Sandbox, doma
     for each in ("shop.example.com", "office.example.com"):
         profile(sandbox, name=each, allowed_domains=[each])
     origin = f"https://{domain}"
-    answer = sandbox.api.http.get("/customers/", headers={"Origin": origin})
-    assert (answer.status_code, answer.headers["access-control-allow-origin"]) == (403, origin)
+    response = sandbox.api.http.get("/customers/", headers={"Origin": origin})
+    assert (response.status_code, response.headers["access-control-allow-origin"]) == (403, origin)
     other = {"shop.example.com", "office.example.com"} - {domain}
-    assert f"The security profile {other.pop()!r} (allowed_domains)" in answer.json()["message"]
+    assert f"The security profile {other.pop()!r} (allowed_domains)" in response.json()["message"]
     assert preflight(sandbox, origin).status_code == 204
     assert not granted(
         sandbox.api.http.get("/customers/", headers={"Origin": "https://evil.example"})
@@ -295,10 +295,10 @@ def test_without_listed_domains_no_page_may_read(
     """B-70: such an App answers browsers like anyone else and says nothing of CORS."""
     if limits is not None:
         profile(sandbox, **limits)
-    answer = sandbox.api.http.get("/customers/", headers={"Origin": "https://unheard-of.example"})
-    assert (answer.status_code, granted(answer)) == (200, False)
-    answer = preflight(sandbox, "https://unheard-of.example")
-    assert (answer.status_code, granted(answer)) == (405, False)
+    response = sandbox.api.http.get("/customers/", headers={"Origin": "https://unheard-of.example"})
+    assert (response.status_code, granted(response)) == (200, False)
+    response = preflight(sandbox, "https://unheard-of.example")
+    assert (response.status_code, granted(response)) == (405, False)
     sandbox.api.rejected("OPTIONS", "/customers/", 405, "METHOD_NOT_ALLOWED")
 
 
@@ -344,8 +344,8 @@ def test_the_cap_is_before_taxes(sandbox: Sandbox, amount: int, allowed: bool) -
     invoice = sandbox.invoice(customer, line_items=lines)
     session = sandbox.session(mode="subscription", customer=customer["id"], line_items=lines)
     for what, id in (("invoices", invoice["id"]), ("checkout-sessions", session["id"])):
-        answer = sandbox.control.request("POST", f"/{what}/{id}/pay", json={"method": PHONE})
-        assert answer.status_code == (200 if allowed else 403)
+        response = sandbox.control.request("POST", f"/{what}/{id}/pay", json={"method": PHONE})
+        assert response.status_code == (200 if allowed else 403)
     body = {"customer": customer["id"], "unit_amount": amount, "interval": "month"}
     assert sandbox.status(sandbox.api.post("/subscriptions/", body)) == (
         "active" if allowed else "past_due"

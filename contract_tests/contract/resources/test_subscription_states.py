@@ -255,8 +255,8 @@ def test_metadata_goes_with_the_events_and_it_is_canceled_once(sandbox: Sandbox)
     """
     plan = sandbox.plan(metadata={"tier": "gold"})["id"]
     subscription = sandbox.subscribe(plan=plan, metadata={"seat": 7})
-    answer = sandbox.act(subscription, "cancel", cancel_at_period_end=False)
-    assert (answer["status"], answer["canceled_at"]) == ("canceled", "2026-01-01T00:00:00.000Z")
+    response = sandbox.act(subscription, "cancel", cancel_at_period_end=False)
+    assert (response["status"], response["canceled_at"]) == ("canceled", "2026-01-01T00:00:00.000Z")
     for body in ({}, {"cancel_at_period_end": True}):
         path = f"/subscriptions/{subscription['id']}/cancel/"
         sandbox.api.rejected("POST", path, 422, "SUBSCRIPTION_ALREADY_CANCELED", json=body)

@@ -75,10 +75,10 @@ def test_a_session_is_complete_once_its_payment_is_received(
     session = sandbox.session(customer=sandbox.customer()["id"])
     with buyer(sandbox, session) as awa:
         with sandbox.expect("payment_intent.succeeded", *(done if received else ())):
-            answer = awa.pay(**FORM_CARD | {"number": SETTLING["number"]})
+            response = awa.pay(**FORM_CARD | {"number": SETTLING["number"]})
         assert sandbox.status(session) == ("complete" if received else "processing")
-        assert answer.headers["location"].startswith("https://shop.example.com") == received
-        assert received or awa.follow(answer).state == "waiting"
+        assert response.headers["location"].startswith("https://shop.example.com") == received
+        assert received or awa.follow(response).state == "waiting"
     sandbox.buy_rejected(session)
     with sandbox.expect("transaction.succeeded", *(() if received else done)):
         sandbox.advance("1d")

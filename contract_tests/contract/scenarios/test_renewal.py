@@ -27,12 +27,12 @@ def test_a_subscription_renews_and_the_receiver_holds_signed_events_in_order(
         "active",
         "2026-02-01T00:00:00.000Z",
     )
-    answer = sandbox.advance("31d")
-    assert (answer["from"], answer["now"]) == (
+    response = sandbox.advance("31d")
+    assert (response["from"], response["now"]) == (
         "2026-01-01T00:00:00.000Z",
         "2026-02-01T00:00:00.000Z",
     )
-    assert answer["events"] == dict.fromkeys(CHARGED, 1)
+    assert response["events"] == dict.fromkeys(CHARGED, 1)
     renewed = sandbox.shown(subscription)
     assert (renewed["status"], renewed["current_period_start"]) == (
         "active",
@@ -93,7 +93,7 @@ def test_a_cancel_is_scheduled_and_taken_back(sandbox: Sandbox) -> None:
     at_creation, paused = (sandbox.subscribe(cancel_at_period_end=True) for _ in range(2))
     paths = [f"/subscriptions/{each['id']}/" for each in (by_patch, taken_back)]
     with sandbox.expect():
-        answer = sandbox.act(by_action, "cancel", cancel_at_period_end=True)
+        response = sandbox.act(by_action, "cancel", cancel_at_period_end=True)
         for path in paths:
             assert sandbox.api.patch(path, {"cancel_at_period_end": True})["status"] == "active"
         assert (
@@ -102,7 +102,7 @@ def test_a_cancel_is_scheduled_and_taken_back(sandbox: Sandbox) -> None:
         )
         sandbox.act(paused, "pause")
     every = (by_action, by_patch, at_creation, paused, taken_back)
-    assert answer == {
+    assert response == {
         "id": by_action["id"],
         "status": "active",
         "cancel_at_period_end": True,

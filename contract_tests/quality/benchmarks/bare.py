@@ -51,13 +51,13 @@ ROWS: dict[str, dict[str, Any]] = {}
 ORDER: list[str] = []
 
 
-def answer(value: Any, status: int = 200) -> Response:
+def response(value: Any, status: int = 200) -> Response:
     return Response(msgspec.json.encode(value), status, media_type="application/json")
 
 
 async def customers(request: Request) -> Response:
     if request.headers.get("authorization", "") != AUTHORIZATION:
-        return answer({"code": "INVALID_API_KEY"}, 401)
+        return response({"code": "INVALID_API_KEY"}, 401)
     if request.method == "GET":
         size = int(request.query_params.get("page_size", 20))
         pages = {
@@ -67,7 +67,7 @@ async def customers(request: Request) -> Response:
             "page_size": size,
         }
         data = [ROWS[id] for id in ORDER[: -size - 1 : -1]]
-        return answer(
+        return response(
             {
                 "object": "list",
                 "data": data,
@@ -76,7 +76,7 @@ async def customers(request: Request) -> Response:
         )
     body = msgspec.json.decode(await request.body())
     if not VALID.is_valid(body):
-        return answer({"code": "VALIDATION_ERROR"}, 422)
+        return response({"code": "VALIDATION_ERROR"}, 422)
     first, _, last = body["name"].partition(" ")
     id = f"cust_{secrets.token_hex(12)}"
     own = {"phone": body.get("phone"), "metadata": body.get("metadata", {})}
@@ -89,14 +89,14 @@ async def customers(request: Request) -> Response:
         **NEW,
     }
     ORDER.append(id)
-    return answer(ROWS[id], 201)
+    return response(ROWS[id], 201)
 
 
 async def customer(request: Request) -> Response:
     if request.headers.get("authorization", "") != AUTHORIZATION:
-        return answer({"code": "INVALID_API_KEY"}, 401)
+        return response({"code": "INVALID_API_KEY"}, 401)
     row = ROWS.get(request.path_params["id"])
-    return answer(row) if row else answer({"code": "CUSTOMER_NOT_FOUND"}, 404)
+    return response(row) if row else response({"code": "CUSTOMER_NOT_FOUND"}, 404)
 
 
 app = Starlette(

@@ -78,10 +78,10 @@ def pieces(port: int, method: str, path: str, body: Any = None, key: str = KEY) 
     try:
         content = None if body is None else msgspec.json.encode(body)
         connection.request(method, path, content, {**HEADERS, "Authorization": f"Bearer {key}"})
-        answer = connection.getresponse()
-        if answer.status >= 300:
-            raise RuntimeError(f"{method} {path} -> {answer.status} {answer.read(300)!r}")
-        while piece := answer.read(PIECE):
+        response = connection.getresponse()
+        if response.status >= 300:
+            raise RuntimeError(f"{method} {path} -> {response.status} {response.read(300)!r}")
+        while piece := response.read(PIECE):
             yield piece
     finally:
         connection.close()

@@ -286,9 +286,9 @@ def clock(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
 
 def _advance(server: Server, renewals: int) -> float:
     started = time.perf_counter()
-    answer = server.call("POST", "/_emulator/clock/advance", {"to": "2027-01-01T00:00:00Z"})
-    if answer["failures"] or answer["events"].get("invoice.paid") != renewals:
-        raise RuntimeError(f"not {renewals} renewals: {answer}")
+    response = server.call("POST", "/_emulator/clock/advance", {"to": "2027-01-01T00:00:00Z"})
+    if response["failures"] or response["events"].get("invoice.paid") != renewals:
+        raise RuntimeError(f"not {renewals} renewals: {response}")
     return time.perf_counter() - started
 
 

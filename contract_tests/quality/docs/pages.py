@@ -36,7 +36,7 @@ class Sample(NamedTuple):
     language: str
     text: str
     reason: str | None
-    answer: str | None = None
+    response: str | None = None
 
 
 def name(page: Path) -> str:
@@ -52,7 +52,7 @@ def samples(page: Path) -> Iterator[Sample]:
     for block, following in zip_longest(blocks, blocks[1:]):
         if block["language"] == "text":
             continue
-        answers = (
+        responses = (
             following
             and following["language"] == "text"
             and text[block.end() : following.start()].isspace()
@@ -63,5 +63,5 @@ def samples(page: Path) -> Iterator[Sample]:
             block["language"],
             block["text"],
             block["reason"],
-            following["text"] if following and answers else None,
+            following["text"] if following and responses else None,
         )

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from contract_tests.quality.docs import answer_types
+from contract_tests.quality.docs import response_types
 from contract_tests.quality.docs.pages import GUIDE, PAGES, ROOT, Sample, name, samples
 from contract_tests.quality.docs.tables import TABLES, filled
 from contract_tests.support.sandbox import RunningServer
@@ -52,9 +52,9 @@ def place(sample: Sample) -> str:
     return f"{name(sample.page)}:{sample.line}"
 
 
-def pattern(answer: str) -> re.Pattern[str]:
+def pattern(response: str) -> re.Pattern[str]:
     """A text as a pattern: ``…`` is anything within a line, and a line of it any lines."""
-    text = re.escape(answer.strip()).replace("\\\n…\\\n", "\n(?s:.*)\n").replace("…", "[^\n]*")
+    text = re.escape(response.strip()).replace("\\\n…\\\n", "\n(?s:.*)\n").replace("…", "[^\n]*")
     return re.compile(text)
 
 
@@ -99,8 +99,8 @@ def test_what_is_typed_gives_what_is_said(
     )
     printed = done.stdout.replace(server.url, HOME).split(f"{MARK}\n")
     for sample, output in zip(typed, printed, strict=False):
-        if sample.answer:
-            assert pattern(sample.answer).search(output), f"{place(sample)} gives\n{output}"
+        if sample.response:
+            assert pattern(sample.response).search(output), f"{place(sample)} gives\n{output}"
     assert len(printed) > len(typed), f"{place(typed[len(printed) - 1])} fails:\n{printed[-1]}"
     assert done.returncode == 0
 
@@ -171,8 +171,8 @@ def test_each_table_is_on_a_page() -> None:
 
 
 def test_the_types_of_the_answers_are_those_of_the_documents() -> None:
-    """Else: python -m contract_tests.quality.docs.answer_types"""
-    *stubs, (node, text) = answer_types.files()
+    """Else: python -m contract_tests.quality.docs.response_types"""
+    *stubs, (node, text) = response_types.files()
     for python, types in stubs:
         assert ast.dump(ast.parse(python.read_text("utf-8"))) == ast.dump(ast.parse(types)), (
             "but for its format"

@@ -148,7 +148,7 @@ def changed_tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for path, text in changed_files(EVERYTHING).items():
         (tree / path).write_text(text, "utf-8")
     run(tree, "-m", "contract_tests.quality.docs.tables")
-    run(tree, "-m", "contract_tests.quality.docs.answer_types")
+    run(tree, "-m", "contract_tests.quality.docs.response_types")
     return tree
 
 

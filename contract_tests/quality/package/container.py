@@ -179,8 +179,8 @@ def main(source: Path = ROOT) -> str:
                 "/openapi.json",
                 "/_emulator/openapi.json",
             ):
-                with urllib.request.urlopen(url + path) as answer:
-                    print(answer.status, path, flush=True)
+                with urllib.request.urlopen(url + path) as response:
+                    print(response.status, path, flush=True)
         play.call("payments-emulator", "demo")
         play.call("python", "-W", "error", "-c", "import emulator")
         assert not list(

@@ -76,7 +76,7 @@ class Write:
 
     def __init__(self, key: str, path: str, body: dict[str, Any]) -> None:
         self.key, self.path, self.body = key, path, body
-        self.answer: bytes | None = None
+        self.response: bytes | None = None
 
 
 class Stopped(Exception):
@@ -176,7 +176,7 @@ class Load:
             )
         )
         assert response.is_success, response.text
-        write.answer = response.content
+        write.response = response.content
         self._begun.set()
         return response.json()
 
@@ -226,11 +226,11 @@ def ask_again(url: str, writes: list[Write]) -> None:
         headers = {**HEADERS, "Idempotency-Key": write.key}
         response = at_last(partial(CLIENT.post, url + write.path, json=write.body, headers=headers))
         assert response.is_success, f"{write.path}: {response.text}"
-        if write.answer is not None:
+        if write.response is not None:
             assert response.headers.get("idempotent-replayed") == "true", (
-                f"lost: {write.path} {write.answer!r}"
+                f"lost: {write.path} {write.response!r}"
             )
-            assert response.content == write.answer
+            assert response.content == write.response
 
 
 # -- rounds

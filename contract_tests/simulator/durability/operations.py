@@ -105,10 +105,10 @@ def creates(
         if sent is None:
             return None
 
-        def effect(facts: Facts, answer: Told) -> None:
+        def effect(facts: Facts, response: Told) -> None:
             values = {field: sent[field] for field in told.split()}
-            begins = state or (answer or {}).get("status")
-            facts.objects[kind, number] = {"id": id_of(answer), **values, "_state": begins}
+            begins = state or (response or {}).get("status")
+            facts.objects[kind, number] = {"id": id_of(response), **values, "_state": begins}
             used(facts, sent.get("customer"))
 
         return Step("POST", path, sent, effect)
@@ -135,7 +135,7 @@ def changes(
             return None
         key, fields = chosen
 
-        def effect(facts: Facts, answer: Told) -> None:
+        def effect(facts: Facts, response: Told) -> None:
             facts.objects[key] = {**facts.objects[key], **then(number)}
 
         place = path.replace("{id}", fields["id"]).replace("{of}", fields.get("_of", ""))

@@ -61,7 +61,7 @@ Play = Callable[[Target, int], str]
 
 def _said(line: Line) -> str:
     try:
-        return str(line.answer().status)
+        return str(line.response().status)
     except (AssertionError, ConnectionError):
         return CLOSED
 
@@ -214,8 +214,8 @@ def streams(target: Target, amount: int) -> str:
         for _ in range(amount):
             line = stack.enter_context(target.line())
             line.request(b"GET /_emulator/stream HTTP/1.1")
-            answer = _said(line)
-        return answer
+            response = _said(line)
+        return response
 
 
 def polls(target: Target, amount: int) -> str:
@@ -245,21 +245,21 @@ def _inbox(target: Target, amount: int, content: bytes) -> str:
 def _delivery(target: Target, headers: dict[str, str], content: bytes) -> Any:
     replies = [ReceiverReply(200, content, headers), ReceiverReply()]
 
-    def answer(request: ReceivedRequest) -> ReceiverReply:
+    def response(request: ReceivedRequest) -> ReceiverReply:
         return replies.pop()
 
-    with HttpReceiver(answer) as receiver:
+    with HttpReceiver(response) as receiver:
         endpoint = target.post(
             "/v1/webhooks/", {"name": "Shop", "url": f"{receiver.url}/", "events": ["*"]}
         )
         return target.post(f"/v1/webhooks/{endpoint['id']}/test/", {})
 
 
-def answer_body(target: Target, amount: int) -> str:
+def response_body(target: Target, amount: int) -> str:
     return f"{len(_delivery(target, {}, b'x' * amount)['attempts'][-1]['response_body'])} read"
 
 
-def answer_head(target: Target, amount: int) -> str:
+def response_head(target: Target, amount: int) -> str:
     attempt = _delivery(target, {"X": "x" * (amount - 200)}, b"")["attempts"][-1]
     return "an answer" if attempt["status_code"] else "a failure"
 
@@ -384,8 +384,8 @@ ROWS = (
         "128 stored",
         "128 stored",
     ),
-    Row(limits.ANSWER_HEAD, answer_head, "an answer", "a failure"),
-    Row(limits.ANSWER_BODY, answer_body, "4096 read", "4096 read"),
+    Row(limits.RESPONSE_HEAD, response_head, "an answer", "a failure"),
+    Row(limits.RESPONSE_BODY, response_body, "4096 read", "4096 read"),
     Row(limits.WORLDS, worlds, "all open", "no more than the limit", times=1.5),
     Row(limits.SNAPSHOT, posted(SNAPSHOT, b"{}".ljust, "PUT"), "422", "400"),
     Row(limits.SNAPSHOTS, snapshots, "201", "422"),

@@ -83,9 +83,9 @@ def test_a_thousand_connections_closed_half_way(sandbox: Sandbox) -> None:
         for _, lines in crowds:
             for line in lines:
                 line.hang_up()
-        answers = {name: {heard(line)[:12] for line in lines} for name, lines in crowds}
-    assert answers.pop("an answer untaken") == {b"HTTP/1.1 200"}
-    assert set().union(*answers.values()) <= {b"", b"HTTP/1.1 400"}
+        responses = {name: {heard(line)[:12] for line in lines} for name, lines in crowds}
+    assert responses.pop("an answer untaken") == {b"HTTP/1.1 200"}
+    assert set().union(*responses.values()) <= {b"", b"HTTP/1.1 400"}
 
 
 @pytest.mark.long
@@ -112,8 +112,8 @@ def test_a_slow_body_makes_no_other_request_wait(sandbox: Sandbox) -> None:
             for line in lines:
                 line.say(body[number : number + 1])
             assert sandbox.api.get("/customers/")["object"] == "list"
-        answers = sorted(heard(line)[9:12] for line in lines)
-    assert answers == [b"201"] + [b"409"] * 19
+        responses = sorted(heard(line)[9:12] for line in lines)
+    assert responses == [b"201"] + [b"409"] * 19
 
 
 @pytest.mark.long

@@ -232,8 +232,8 @@ def test_every_page_of_the_guide_is_served_as_markdown(server: RunningServer) ->
         files = {f"/docs/guide/{each.name}": each for each in (*GUIDE.glob("*.md"), SKILL)}
         assert set(listed) == set(files)
         for path, file in files.items():
-            answer = client.get(path)
-            assert answer.text == file.read_text("utf-8")
-            assert answer.headers["Content-Type"] == "text/markdown; charset=utf-8"
+            response = client.get(path)
+            assert response.text == file.read_text("utf-8")
+            assert response.headers["Content-Type"] == "text/markdown; charset=utf-8"
         for path in ("nothing.md", "%2e%2e/mkdocs.md", "..%2fREADME.md", "%00.md"):
             assert client.get(f"/docs/guide/{path}").json()["code"] == "NOT_FOUND"

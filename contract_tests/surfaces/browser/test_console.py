@@ -182,7 +182,7 @@ def busy_world(sandbox: Sandbox) -> dict[str, str]:
     for step in ("finalize", "send"):
         sandbox.api.post(f"/invoices/{invoice['id']}/{step}/")
     sandbox.control.post("/snapshots", {"name": "before"})
-    sandbox.inbox_answers("shop", status=400)
+    sandbox.inbox_responses("shop", status=400)
     sandbox.customer(name="Late Comer")
     sandbox.api.patch(f"/customers/{active['customer']}/", {"name": "Ada Ndong"})
     sandbox.settle()
@@ -199,7 +199,7 @@ class Task(NamedTuple):
     name: str
     start: str
     steps: tuple[str | tuple[str, str], ...]
-    answer: str
+    response: str
 
 
 def row(part: str, text: str) -> str:
@@ -305,6 +305,6 @@ def test_each_task_takes_few_clicks_without_a_dead_end_and_its_answer_is_in_view
                 tab.locator(step).first.click()
             else:
                 tab.locator(step[0]).fill(step[1])
-        tab.wait_for_function(f"answer => ({IN_VIEW})().includes(answer)", arg=task.answer)
+        tab.wait_for_function(f"answer => ({IN_VIEW})().includes(answer)", arg=task.response)
     assert [each["amount"] for each in sandbox.api.get("/refunds/")["data"]] == [2500]
     assert tab.evaluate("navigator.clipboard.readText()").startswith("curl ")

@@ -22,11 +22,11 @@ from emulator.checks.receiver.checks import checks_of
 from emulator.cli import document as module
 from emulator.cli.receiver import METHODS
 
-Answer = tuple[int, object]
+Response = tuple[int, object]
 
 
 @contextmanager
-def stranger(answer: Callable[[str], Answer]) -> Iterator[str]:
+def stranger(response: Callable[[str], Response]) -> Iterator[str]:
     """The URL of a foreign server: without a control API, with a response for each path."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -34,7 +34,7 @@ def stranger(answer: Callable[[str], Answer]) -> Iterator[str]:
 
         def do_GET(self) -> None:
             self.rfile.read(int(self.headers.get("content-length", 0)))
-            status, reply = answer(self.path)
+            status, reply = response(self.path)
             body = json.dumps(reply).encode()
             self.send_response(status)
             self.send_header("content-type", "application/json")
@@ -54,7 +54,7 @@ def stranger(answer: Callable[[str], Answer]) -> Iterator[str]:
         server.shutdown()
 
 
-def hello(path: str) -> Answer:
+def hello(path: str) -> Response:
     return 200, {"hello": "world"}
 
 
@@ -210,9 +210,9 @@ def test_a_receiver_with_a_defect(receiver: Receiver) -> None:
     assert [item["check"] for item in items] == [check.name for check in checks_of("HMAC_SHA256")]
     assert {item["check"] for item in items if not item["passed"]} == {"unsigned", "forged-method"}
     (unsigned,) = [item for item in items if item["check"] == "unsigned"]
-    (answer,) = unsigned.pop("answers")
-    assert answer.pop("duration_ms") >= 0
-    assert answer == {
+    (response,) = unsigned.pop("answers")
+    assert response.pop("duration_ms") >= 0
+    assert response == {
         "event": "customer.created",
         "status": 204,
         "passed": False,
@@ -222,8 +222,8 @@ def test_a_receiver_with_a_defect(receiver: Receiver) -> None:
     assert {*unsigned} == {"check", "passed", "sent", "expected", "rule", "advice"}
     receiver.reply = lambda received: Reply(202) if careful(received).status == 200 else Reply(401)
     assert "accepting 202 is an assumption (B-84)." in " ".join(certify(receiver.url).lines)
-    answers = {"invoice.paid": Reply(500, body=b"no\x1b[2J table"), "refund.failed": Reply(400)}
-    receiver.reply = lambda received: answers.get(received.event["type"], careful(received))
+    responses = {"invoice.paid": Reply(500, body=b"no\x1b[2J table"), "refund.failed": Reply(400)}
+    receiver.reply = lambda received: responses.get(received.event["type"], careful(received))
     assert "got: 400 to refund.failed; 500 to invoice.paid, saying" in " ".join(
         certify(receiver.url).output.split()
     )

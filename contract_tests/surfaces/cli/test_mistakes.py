@@ -235,13 +235,13 @@ def test_a_report_that_has_no_place_is_rejected_before_anything_runs(
 
 def test_something_else_that_listens_there(cli: Cli) -> None:
     with closing(Receiver()) as stranger:
-        answers = [
+        responses = [
             Reply(200, body=b"hello"),
             Reply(404, body=b"<h1>Not Found</h1>"),
             Reply(500, body=b'{"error": "no"}'),
         ]
-        stranger.reply = lambda received: answers.pop()
-        while answers:
+        stranger.reply = lambda received: responses.pop()
+        while responses:
             assert "No emulator: " in cli("world", "rewind", "--url", stranger.url).usage_error
 
 

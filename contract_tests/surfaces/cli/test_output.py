@@ -24,7 +24,7 @@ from contract_tests.support.sandbox import Sandbox
 from contract_tests.surfaces.checks.receiver.test_certifier import SECRET
 from contract_tests.surfaces.cli.conftest import Cli, OnScreen
 from contract_tests.surfaces.cli.terminal import COMMAND, Begin, Ended, clean, ended, run
-from contract_tests.surfaces.cli.test_examinations import Answer, stranger
+from contract_tests.surfaces.cli.test_examinations import Response, stranger
 from contract_tests.surfaces.cli.test_exec import CALL, SEARCH
 from contract_tests.surfaces.recording.conftest import START, past_due
 from emulator.cli.main import COMMANDS, cli
@@ -288,7 +288,7 @@ DOCUMENT = {
 }
 
 
-def strict(path: str) -> Answer:
+def strict(path: str) -> Response:
     """A service that forbids its one operation by a rule of state, not by its document."""
     return (
         (200, DOCUMENT)

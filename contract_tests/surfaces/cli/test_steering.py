@@ -50,9 +50,9 @@ def test_a_command_answers_as_its_endpoint(sandbox: Sandbox, cli: Cli) -> None:
         "email": sandbox.control.get("/emails")["data"][0]["id"],
     }
     for line, path in ENDPOINTS.items():
-        answer = sandbox.control.get(path.format_map(ids))
+        response = sandbox.control.get(path.format_map(ids))
         rows, shown = (
-            answer.get("data", [answer]),
+            response.get("data", [response]),
             cli(*line.format_map(ids).split(), "--json").objects,
         )
         assert [row | {"seconds_ago": 0} for row in shown] == [

@@ -55,13 +55,13 @@ def test_nothing_is_shown_to_who_has_no_token(visitor: Visitor) -> None:
 
 def test_the_token_and_no_other_opens_all_of_it(visitor: Visitor) -> None:
     for token in ("", "wrong", TOKEN + " "):
-        answer = log_in(visitor, token)
-        assert (answer.status_code, "set-cookie" in answer.headers) == (401, False)
-        assert "This token is not valid." in Page(answer).text
+        response = log_in(visitor, token)
+        assert (response.status_code, "set-cookie" in response.headers) == (401, False)
+        assert "This token is not valid." in Page(response).text
         assert visitor.open().status == 401
-    answer = log_in(visitor, TOKEN)
-    cookie = answer.headers["set-cookie"]
-    assert (answer.status_code, answer.headers["location"]) == (303, f"{PLACE}events")
+    response = log_in(visitor, TOKEN)
+    cookie = response.headers["set-cookie"]
+    assert (response.status_code, response.headers["location"]) == (303, f"{PLACE}events")
     assert all(each in cookie for each in ("HttpOnly", "SameSite=strict", "Path=/_emulator/"))
     assert "s3cr" not in cookie
     assert visitor.open().status == 200

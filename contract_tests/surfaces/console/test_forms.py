@@ -27,7 +27,7 @@ def test_the_clock_is_moved_and_reported_once(sandbox: Sandbox) -> None:
         page = visitor.do("advance", by="31d")
         assert page.said("notice") == "Advanced to 1 Feb 2026, 00:00: 1 job done, 3 events."
         assert "1 Feb 2026" in page.said("now")
-        assert not visitor.follow(str(page.answer.url)).has("notice"), "a notice is shown once"
+        assert not visitor.follow(str(page.response.url)).has("notice"), "a notice is shown once"
         visitor.do("run", **{"rate:number": "60"})
         assert sandbox.control.get("/clock")["rate"] == 60
         visitor.do("freeze")
@@ -264,10 +264,10 @@ def test_forms_of_other_sites_or_no_forms_do_nothing(sandbox: Sandbox) -> None:
         name, _, value = header.partition(": ")
         with visiting(sandbox, **{name: value}) as visitor:
             for action in ("do/advance", "choose", "login"):
-                answer = visitor.http.post(
+                response = visitor.http.post(
                     f"{PLACE}{action}", data={"by": "1d"}, params={"app": visitor.app}
                 )
-                assert answer.status_code == 403, (header, action)
+                assert response.status_code == 403, (header, action)
     with visiting(sandbox) as visitor:
         for body, status in (
             (b"a" * (CONSOLE_FORM.most + 1), 413),

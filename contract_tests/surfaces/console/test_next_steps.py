@@ -125,7 +125,7 @@ def endpoint(sandbox: Sandbox) -> Any:
 def delivery(sandbox: Sandbox, status: int) -> Any:
     """One that the inbox answers with this status: a 4xx is final, a 5xx is tried again."""
     made = endpoint(sandbox)
-    sandbox.inbox_answers("shop", status=status)
+    sandbox.inbox_responses("shop", status=status)
     sandbox.customer()
     return sandbox.deliveries(made)[0]
 
@@ -371,7 +371,7 @@ def test_a_request_is_sent_again_and_the_new_one_is_shown(sandbox: Sandbox) -> N
         }
         page = visitor.do("send", **{**fields, "_body": fields["_body"].replace("buyer0", "other")})
         assert page.said("notice") == "Sent: 201."
-        shown = page.answer.url.path.rpartition("/")[2]
+        shown = page.response.url.path.rpartition("/")[2]
         assert (shown != before, shown.startswith("req_")) == (True, True)
         page = visitor.do("send", **fields)
         assert "exists already" in page.said("notice")

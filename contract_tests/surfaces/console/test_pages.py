@@ -34,7 +34,7 @@ def fill(sandbox: Sandbox, text: str = NASTY) -> dict[str, Any]:
     """Make a world of everything, with one bad text as its names; return some objects' ids."""
     inbox = f"{sandbox.url}/_emulator/inbox/shop?app={sandbox.key.removeprefix('sk_test_')}"
     endpoint = sandbox.endpoint(inbox, name=f"{WORD} {text}"[:100])
-    sandbox.inbox_answers("shop", status=400)
+    sandbox.inbox_responses("shop", status=400)
     customer = sandbox.customer(
         name=f"{WORD} {text}", metadata={"note": text}, phone="+24177000000"
     )
@@ -150,7 +150,7 @@ def test_what_strangers_wrote_shows_as_text_on_every_page_and_reading_changes_no
             assert (page.status, faults(page)) == (200, []), path
         assert NASTY.replace('"', '\\"') in visitor.open(f"objects/{ids['customer']}").said("json")
         assert WORD in visitor.open("search", q=WORD.lower()).text
-        assert visitor.open("search", q=f" {ids['customer']} ").answer.url.path.endswith(
+        assert visitor.open("search", q=f" {ids['customer']} ").response.url.path.endswith(
             ids["customer"]
         )
         assert visitor.open("search", q=NASTY).html.count("<script") == 1
@@ -242,10 +242,10 @@ def test_a_page_may_load_and_run_only_our_own_files(sandbox: Sandbox) -> None:
         assert re.match(
             "default-src 'none'; style-src 'sha256-[^ ;]+'; script-src 'self' 'sha256-[^ ;]+';"
             " img-src 'self' data:; connect-src 'self'; ",
-            page.answer.headers["content-security-policy"],
+            page.response.headers["content-security-policy"],
         )
-        assert page.answer.headers["cache-control"] == "no-store"
-        assert page.answer.headers["x-frame-options"] == "SAMEORIGIN"
+        assert page.response.headers["cache-control"] == "no-store"
+        assert page.response.headers["x-frame-options"] == "SAMEORIGIN"
         files = re.findall(r'(?:href|data-module)="(/_emulator/console/static/[^"]+)"', page.html)
         types = {visitor.http.get(file).headers["content-type"].partition(";")[0] for file in files}
     assert types == {"text/javascript", "image/svg+xml"}
@@ -261,15 +261,15 @@ def test_its_address_answers_whatever_is_accepted_and_programs_still_meet_the_co
     """
     sandbox.customer()
     with visiting(sandbox, Accept="*/*") as visitor:
-        answers = [visitor.http.request(method, "/_emulator/") for method in ("GET", "HEAD")]
-        assert [answer.status_code for answer in answers] == [200, 200]
+        responses = [visitor.http.request(method, "/_emulator/") for method in ("GET", "HEAD")]
+        assert [response.status_code for response in responses] == [200, 200]
         assert (
             visitor.http.get("/_emulator/health", headers={"Accept": "text/html"}).json()["status"]
             == "ok"
         )
     with visiting(sandbox) as visitor:
         for path in ("/_emulator", "/_emulator/console/"):
-            assert visitor.open(path).answer.url.path == "/_emulator/"
+            assert visitor.open(path).response.url.path == "/_emulator/"
         assert [visitor.open(**live).said("count-customer") for live in ({}, {"live": "1"})] == [
             "1",
             "0",
@@ -296,11 +296,11 @@ def test_an_email_is_shown_as_it_reads_and_travels_and_with_its_pdf(sandbox: San
     assert email["subject"] in page.text
     assert "<iframe" in page.html
     assert " sandbox " in page.html
-    assert "default-src 'none'" in frame.answer.headers["content-security-policy"]
+    assert "default-src 'none'" in frame.response.headers["content-security-policy"]
     assert paper.headers["content-type"] == "application/pdf"
     assert paper.content.startswith(b"%PDF")
     assert none.status == 404
-    assert raw.answer.headers["content-type"].startswith("text/plain")
+    assert raw.response.headers["content-type"].startswith("text/plain")
     assert "Subject:" in raw.html
 
 
@@ -349,7 +349,7 @@ def test_a_row_says_what_it_is_about(sandbox: Sandbox) -> None:
     """A delivery's object, endpoint's health, email's buyer and amount, error's code, a date."""
     url = f"{sandbox.url}/_emulator/inbox/shop?app={sandbox.key.removeprefix('sk_test_')}"
     sandbox.endpoint(url, "invoice.paid", "customer.created")
-    sandbox.inbox_answers("shop", status=400)
+    sandbox.inbox_responses("shop", status=400)
     sandbox.subscribe()
     sandbox.settle()
     sandbox.api.rejected(

@@ -41,9 +41,9 @@ def respond_async(sandbox: Sandbox, **body: str) -> httpx.Response:
 
 
 def begin(sandbox: Sandbox, **body: str) -> str:
-    answer = respond_async(sandbox, **body)
-    assert answer.status_code == 202
-    return str(answer.json()["id"])
+    response = respond_async(sandbox, **body)
+    assert response.status_code == 202
+    return str(response.json()["id"])
 
 
 def ask(sandbox: Sandbox, id: str) -> Any:
@@ -84,9 +84,9 @@ def long(busy: Sandbox) -> str:
 
 def test_it_is_answered_at_once_and_says_where_to_ask(sandbox: Sandbox) -> None:
     sandbox.subscribe()
-    answer = respond_async(sandbox, by="40d")
-    begun = answer.json()
-    assert answer.headers["preference-applied"] == "respond-async"
+    response = respond_async(sandbox, by="40d")
+    begun = response.json()
+    assert response.headers["preference-applied"] == "respond-async"
     assert (begun["status"], begun["from"], begun["now"], begun["progress"]) == (
         "running",
         START,
@@ -94,7 +94,7 @@ def test_it_is_answered_at_once_and_says_where_to_ask(sandbox: Sandbox) -> None:
         0,
     )
     done = ended(sandbox, begun["id"])
-    assert sandbox.control.get(answer.headers["location"].removeprefix("/_emulator")) == done
+    assert sandbox.control.get(response.headers["location"].removeprefix("/_emulator")) == done
     expected = {
         "id": begun["id"],
         "status": "completed",
@@ -495,13 +495,13 @@ def test_what_the_buyer_says_counts_at_once(handset: Sandbox) -> None:
         intent = asked(handset, phone)
         assert answer(handset, {"answer": "ignore"}, phone) == intent
         assert [prompt["payment_intent"] for prompt in prompts(handset, phone)] == [intent["id"]]
-        response = answer(handset, given, phone)
-        assert (response["id"], response["status"]) == (
+        answered = answer(handset, given, phone)
+        assert (answered["id"], answered["status"]) == (
             intent["id"],
             "canceled" if code else "succeeded",
         )
-        assert (response["last_error"] or {}).get("code") == code
-        assert response == handset.api.get(f"/payment-intents/{intent['id']}/")
+        assert (answered["last_error"] or {}).get("code") == code
+        assert answered == handset.api.get(f"/payment-intents/{intent['id']}/")
         assert prompts(handset, phone) == []
     entries = handset.control.get("/requests", operation="answerPrompt")["data"]
     assert "9173" not in str([handset.control.get(f"/requests/{each['id']}") for each in entries])

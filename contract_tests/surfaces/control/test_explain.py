@@ -23,26 +23,26 @@ from emulator.resources.registry import JOBS, REGISTRY
 
 def explain(sandbox: Sandbox, id: str) -> Any:
     """Return the explanation of an object; every step stands after the one that caused it."""
-    answer = sandbox.control.get(f"/explain/{id}")
+    response = sandbox.control.get(f"/explain/{id}")
     seen: set[str | None] = {None}
-    for step in answer["chain"]:
+    for step in response["chain"]:
         assert step["caused_by"] in seen, step
         seen.add(step["id"])
-    assert [step["at"] for step in answer["chain"]] == sorted(
-        step["at"] for step in answer["chain"]
+    assert [step["at"] for step in response["chain"]] == sorted(
+        step["at"] for step in response["chain"]
     )
-    return answer
+    return response
 
 
-def steps(answer: Any, *kinds: str) -> list[str]:
+def steps(response: Any, *kinds: str) -> list[str]:
     """What the steps say, those of some kinds if any are named."""
-    return [step["summary"] for step in answer["chain"] if step["kind"] in kinds or not kinds]
+    return [step["summary"] for step in response["chain"] if step["kind"] in kinds or not kinds]
 
 
-def step(answer: Any, kind: str, begins: str = "") -> Any:
+def step(response: Any, kind: str, begins: str = "") -> Any:
     return next(
         step
-        for step in answer["chain"]
+        for step in response["chain"]
         if step["kind"] == kind and step["summary"].startswith(begins)
     )
 
@@ -60,15 +60,15 @@ def test_a_renewal_is_led_back_to_the_request_that_made_the_subscription(
     subscription = sandbox.subscribe()["id"]
     sandbox.advance("P3M")
     invoice = sandbox.invoices("id")[-1]
-    answer = explain(sandbox, invoice)
-    assert (answer["id"], answer["kind"], answer["status"], answer["complete"]) == (
+    response = explain(sandbox, invoice)
+    assert (response["id"], response["kind"], response["status"], response["complete"]) == (
         invoice,
         "invoice",
         "paid",
         True,
     )
     transaction = sandbox.api.get("/transactions/")["data"][0]["id"]
-    assert [(each["kind"], each["summary"].partition(" (")[0]) for each in answer["chain"]] == [
+    assert [(each["kind"], each["summary"].partition(" (")[0]) for each in response["chain"]] == [
         ("request", "POST /v1/subscriptions/ planned job subscription.charge"),
         ("job", f"job subscription.charge of {subscription} ran"),
         (
@@ -84,7 +84,7 @@ def test_a_renewal_is_led_back_to_the_request_that_made_the_subscription(
         ("event", "invoice.paid emitted"),
         ("delivery", f"invoice.paid delivered to {receiver.url} with 200"),
     ]
-    made, charge, before, job, draft, opened, paid_by, email, paid, event, delivery = answer[
+    made, charge, before, job, draft, opened, paid_by, email, paid, event, delivery = response[
         "chain"
     ]
     assert made["id"] == request_of(sandbox, "createSubscription")
@@ -98,9 +98,9 @@ def test_a_renewal_is_led_back_to_the_request_that_made_the_subscription(
     assert {each["caused_by"] for each in (email, paid, event)} == {paid_by["id"]}
     assert delivery["caused_by"] == event["id"]
     assert "amount_paid 0 XAF -> 5,000 XAF" in paid["summary"]
-    assert [each["at"][:10] for each in answer["chain"]] == ["2026-01-01"] * 2 + ["2026-02-01"] + [
-        "2026-04-01"
-    ] * 8
+    assert [each["at"][:10] for each in response["chain"]] == ["2026-01-01"] * 2 + [
+        "2026-02-01"
+    ] + ["2026-04-01"] * 8
 
 
 def test_each_request_that_changed_an_object_is_listed(sandbox: Sandbox) -> None:
@@ -111,8 +111,8 @@ def test_each_request_that_changed_an_object_is_listed(sandbox: Sandbox) -> None
     sandbox.control.patch(
         f"/objects/{customer}", {"status": "blocked", "created_at": "2030-01-01T00:00:00.000Z"}
     )
-    answer = explain(sandbox, customer)
-    assert [each.partition("; ")[0] for each in steps(answer)[:-1]] == [
+    response = explain(sandbox, customer)
+    assert [each.partition("; ")[0] for each in steps(response)[:-1]] == [
         "POST /v1/customers/ created it",
         "created as active by `create`",
         "customer.created emitted",
@@ -120,9 +120,9 @@ def test_each_request_that_changed_an_object_is_listed(sandbox: Sandbox) -> None
         "changed firstname Awa -> Ada, lastname Diop -> Ndong",
         f"PATCH /_emulator/objects/{customer} changed it",
     ]
-    assert steps(answer)[-1].startswith("active -> blocked")
-    assert [each["at"][11:13] for each in answer["chain"]] == ["00"] * 5 + ["01"] * 2
-    assert answer["chain"][-1]["caused_by"] == request_of(sandbox, "updateObject")
+    assert steps(response)[-1].startswith("active -> blocked")
+    assert [each["at"][11:13] for each in response["chain"]] == ["00"] * 5 + ["01"] * 2
+    assert response["chain"][-1]["caused_by"] == request_of(sandbox, "updateObject")
 
 
 def test_an_answer_before_its_time_is_the_tester_s(sandbox: Sandbox) -> None:
@@ -179,13 +179,13 @@ def test_a_job_that_failed_is_reported_with_its_cause(
     monkeypatch.setattr("emulator.server.sandbox.REGISTRY", REGISTRY._replace(jobs=jobs))
     subscription = sandbox.subscribe()["id"]
     sandbox.control.post("/clock/advance", {"by": "P1M"})
-    answer = explain(sandbox, subscription)
-    failed = step(answer, "job", "job subscription.renew")
+    response = explain(sandbox, subscription)
+    failed = step(response, "job", "job subscription.renew")
     assert (
         failed["summary"]
         == "job subscription.renew failed and was undone: ArithmeticError: does not add up"
     )
-    assert failed["caused_by"] == step(answer, "job", "job subscription.charge")["id"]
+    assert failed["caused_by"] == step(response, "job", "job subscription.charge")["id"]
 
 
 def test_what_the_journal_lost_is_said_to_be_unknown(sandbox: Sandbox) -> None:
@@ -193,9 +193,9 @@ def test_what_the_journal_lost_is_said_to_be_unknown(sandbox: Sandbox) -> None:
     subscription = sandbox.subscribe()["id"]
     sandbox.control.post("/snapshots", {"name": "now"})
     sandbox.control.post("/snapshots/now/restore")
-    answer = explain(sandbox, sandbox.invoices("id")[0])
-    assert (answer["complete"], answer["status"]) == (False, "paid")
-    assert steps(answer, "event", "email") == [
+    response = explain(sandbox, sandbox.invoices("id")[0])
+    assert (response["complete"], response["status"]) == (False, "paid")
+    assert steps(response, "event", "email") == [
         "invoice.paid emitted",
         "email receipt to buyer0@example.com",
     ]
@@ -228,18 +228,18 @@ def test_every_object_is_led_back_to_a_request(sandbox: Sandbox, receiver: Recei
     for kind, count in sandbox.control.get("/counts").items():
         assert count, kind
         for shown in sandbox.control.pages("/objects", kind=kind, page_size=100):
-            answer = explain(sandbox, shown["id"])
-            assert (answer["kind"], answer["status"], answer["complete"]) == (
+            response = explain(sandbox, shown["id"])
+            assert (response["kind"], response["status"], response["complete"]) == (
                 kind,
                 shown.get("status"),
                 True,
-            ), answer
-            assert answer["chain"][0]["kind"] == "request"
-            made = [each for each in steps(answer, "transition") if each.startswith("created")]
-            assert len(made) == (kind not in ("event", "webhook_delivery")), answer
+            ), response
+            assert response["chain"][0]["kind"] == "request"
+            made = [each for each in steps(response, "transition") if each.startswith("created")]
+            assert len(made) == (kind not in ("event", "webhook_delivery")), response
             assert all(
-                each["caused_by"] for each in answer["chain"] if each["kind"] != "request"
-            ), answer
+                each["caused_by"] for each in response["chain"] if each["kind"] != "request"
+            ), response
 
 
 def plain(text: str) -> str:
@@ -314,7 +314,7 @@ def test_the_words_of_an_invoice_and_of_payments(sandbox: Sandbox) -> None:
 def test_the_words_of_a_webhook_that_does_not_arrive(sandbox: Sandbox) -> None:
     app = sandbox.key.removeprefix("sk_test_")
     endpoint = sandbox.endpoint(f"{sandbox.url}/_emulator/inbox/shop?app={app}", "customer.created")
-    sandbox.inbox_answers("shop", status=503)
+    sandbox.inbox_responses("shop", status=503)
     sandbox.customer()
     [delivery] = sandbox.deliveries(endpoint)
     assert (
@@ -324,7 +324,7 @@ def test_the_words_of_a_webhook_that_does_not_arrive(sandbox: Sandbox) -> None:
     )
     assert said_of(sandbox, sandbox.events()[-1]) == "Sent to 1 endpoint; none accepted it."
     assert said_of(sandbox, endpoint) == "1 delivery so far. 1 will be retried."
-    sandbox.inbox_answers("shop", status=200)
+    sandbox.inbox_responses("shop", status=200)
     sandbox.advance("1h")
     assert said_of(sandbox, delivery) == "Delivered to Shop after 2 attempts."
 

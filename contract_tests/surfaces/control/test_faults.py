@@ -50,10 +50,10 @@ def customers(sandbox: Sandbox) -> int:
 @undocumented
 def test_faults_are_stored_until_they_strike_the_one_arranged_first(sandbox: Sandbox) -> None:
     """They strike once by default. They are not objects: resets clear, do not count them (B-07)."""
-    answer = sandbox.control.request(
+    response = sandbox.control.request(
         "POST", "/faults", json={"match": {"method": "POST"}, "times": 2, "then": FAILING}
     )
-    fault = answer.json()
+    fault = response.json()
     whole = {
         "id": fault["id"],
         "object": "fault",
@@ -62,7 +62,7 @@ def test_faults_are_stored_until_they_strike_the_one_arranged_first(sandbox: San
         "then": FAILING,
     }
     whole |= {"created_at": START, "probability": None, "starts_at": None, "ends_at": None}
-    assert (answer.status_code, fault) == (201, whole)
+    assert (response.status_code, fault) == (201, whole)
     others = [arrange(sandbox, {"status": code}) for code in (501, 502)]
     assert [each["times"] for each in others] == [1, 1]
     assert arranged(sandbox) == [*others[::-1], fault]
@@ -212,11 +212,11 @@ def test_any_answer_at_all(sandbox: Sandbox) -> None:
         ({"status": 429, "body": []}, "application/json", b"[]"),
     ):
         assert arrange(sandbox, then)["then"] == then
-        answer = sandbox.api.http.post("/customers/", json=AWA)
-        assert (answer.status_code, answer.content) == (then["status"], content)
-        assert answer.headers.get("content-type") == content_type
-        assert answer.headers["request-id"].startswith("req_")
-        assert answer.headers.get("retry-after") == ("1" if then["status"] == 429 else None)
+        response = sandbox.api.http.post("/customers/", json=AWA)
+        assert (response.status_code, response.content) == (then["status"], content)
+        assert response.headers.get("content-type") == content_type
+        assert response.headers["request-id"].startswith("req_")
+        assert response.headers.get("retry-after") == ("1" if then["status"] == 429 else None)
     arrange(sandbox, {"status": 429})
     assert sandbox.api.http.get("/customers/").json()["retry_after"] == 1
     assert customers(sandbox) == 0
@@ -227,7 +227,7 @@ KEY = {"Idempotency-Key": "attempt-1"}
 
 @undocumented
 @pytest.mark.parametrize(
-    ("then", "answer", "is_done"),
+    ("then", "response", "is_done"),
     [
         (FAILING, (500, "DATABASE_ERROR"), False),
         ({"drop": "before"}, None, False),
@@ -242,15 +242,15 @@ KEY = {"Idempotency-Key": "attempt-1"}
     ids=str,
 )
 def test_whether_it_was_done_and_the_key_gets_what_was_lost(
-    sandbox: Sandbox, then: Any, answer: tuple[int, str] | None, is_done: bool
+    sandbox: Sandbox, then: Any, response: tuple[int, str] | None, is_done: bool
 ) -> None:
     """B-05, B-16: faults come before idempotency; the key keeps the request's response."""
     arrange(sandbox, then, match={"method": "POST"})
     with sandbox.expect(*["customer.created"] * is_done):
-        if answer:
+        if response:
             given = sandbox.api.http.post("/customers/", json=AWA, headers=KEY)
-            assert given.status_code == answer[0]
-            assert answer[1] in given.text
+            assert given.status_code == response[0]
+            assert response[1] in given.text
             assert given.text.startswith("}") is ("garble" in then)
         else:
             with pytest.raises(httpx.TransportError):
@@ -342,9 +342,9 @@ def test_the_next_payments_end_as_arranged_and_those_after_as_ever(sandbox: Sand
     """Those arranged first are used first."""
     method = sandbox.method()
     body = {"operation": "payment", "result": "failed", "code": "UPSTREAM_ERROR"}
-    answer = sandbox.control.request("POST", "/outcomes", json=body)
-    first, second = answer.json(), decide(sandbox, code="INSUFFICIENT_FUNDS", times=2)
-    assert (answer.status_code, first["times"], first["code"]) == (201, 1, "UPSTREAM_ERROR")
+    response = sandbox.control.request("POST", "/outcomes", json=body)
+    first, second = response.json(), decide(sandbox, code="INSUFFICIENT_FUNDS", times=2)
+    assert (response.status_code, first["times"], first["code"]) == (201, 1, "UPSTREAM_ERROR")
     assert first["match"] == {"customer": None, "amount": None, "payment_method_type": None}
     assert outcomes(sandbox) == [second, first]
     with sandbox.expect(*["payment_intent.failed"] * 3):

@@ -233,7 +233,7 @@ def test_a_forged_or_altered_request_is_recognised(sandbox: Sandbox, http: httpx
 
 def test_the_url_says_how_it_answers(sandbox: Sandbox, http: httpx.Client) -> None:
     """It goes before what was set, for this inbox alone; an inbox may be called response."""
-    sandbox.inbox_answers("shop", status=503)
+    sandbox.inbox_responses("shop", status=503)
     for status in (200, 204, 301, 599):
         assert (
             http.post(inbox_url(sandbox), params={"status": status, **http.params}).status_code
@@ -262,9 +262,9 @@ def test_the_url_says_how_it_answers(sandbox: Sandbox, http: httpx.Client) -> No
         ("delay_ms", "60001"),
         ("app", "a b"),
     ):
-        answer = http.post(inbox_url(sandbox, "wrong"), params={**dict(http.params), name: wrong})
-        assert (answer.status_code, answer.json()["code"]) == (422, "INVALID_FILTER_PARAM")
-        assert answer.json()["param"] == name
+        response = http.post(inbox_url(sandbox, "wrong"), params={**dict(http.params), name: wrong})
+        assert (response.status_code, response.json()["code"]) == (422, "INVALID_FILTER_PARAM")
+        assert response.json()["param"] == name
     assert stored(sandbox, "wrong") == []
 
 
@@ -284,8 +284,8 @@ def test_how_an_inbox_answers_is_set_and_set_back(sandbox: Sandbox) -> None:
     ):
         sandbox.control.rejected("PUT", "/inbox/shop/response", 422, "INVALID_FIELD", json=wrong)
     assert len(sandbox.control.get("/inbox/shop", status=500, delay_ms=60_000)["data"]) == 1
-    answer = sandbox.control.request("PUT", "/inbox/shop/response", json={"status": 500})
-    assert (answer.status_code, answer.json()) == (200, {"status": 500, "delay_ms": 0})
+    response = sandbox.control.request("PUT", "/inbox/shop/response", json={"status": 500})
+    assert (response.status_code, response.json()) == (200, {"status": 500, "delay_ms": 0})
     sandbox.customer()
     assert sandbox.deliveries(endpoint)[0]["status"] == "pending"
     assert sandbox.control.request("DELETE", "/inbox/shop/response").status_code == 204
@@ -298,7 +298,7 @@ def test_inboxes_are_listed_with_what_they_hold_and_how_they_answer(sandbox: San
     """Those with requests, those that an endpoint sends to, and those whose response was set."""
     app = sandbox.key.removeprefix("sk_test_")
     sandbox.endpoint(f"{sandbox.url}/_emulator/inbox/shop?app={app}", "customer.created")
-    sandbox.inbox_answers("books", status=500, delay_ms=10)
+    sandbox.inbox_responses("books", status=500, delay_ms=10)
     for _ in range(3):
         sandbox.customer()
     sandbox.settle()
@@ -365,8 +365,8 @@ def freeze(sandbox: Sandbox) -> Any:
 
 def advance_by_nothing(sandbox: Sandbox) -> None:
     sandbox.customer()
-    answer = sandbox.control.post("/clock/advance", {"by": "0s"})
-    assert (answer["from"], answer["now"], answer["jobs"]) == (START, START, 0)
+    response = sandbox.control.post("/clock/advance", {"by": "0s"})
+    assert (response["from"], response["now"], response["jobs"]) == (START, START, 0)
 
 
 CAUSES = [pay, trigger, arrange_fault, arrange_outcome]
@@ -415,15 +415,18 @@ def test_what_is_asked_for_from_inside_a_delivery_is_not_waited_for(
         if not (received.is_ping or inside):
             started = time.perf_counter()
             with http_client(headers={"Authorization": f"Bearer {sandbox.key}"}) as http:
-                answer = http.post(url, json=body)
-            inside.append((answer.status_code, answer.json(), time.perf_counter() - started))
+                response = http.post(url, json=body)
+            inside.append((response.status_code, response.json(), time.perf_counter() - started))
 
     receiver.react = call_back
     sandbox.advance("31d")
-    status, answer, seconds = inside[0]
+    status, response, seconds = inside[0]
     assert (status, seconds < SOON) == (answered, True)
     if answered == 409:
-        assert (answer["code"], "whd_" in answer["message"]) == ("INVALID_STATUS_TRANSITION", True)
+        assert (response["code"], "whd_" in response["message"]) == (
+            "INVALID_STATUS_TRANSITION",
+            True,
+        )
         assert {event["type"] for event in sandbox.events()}.isdisjoint(
             {"webhook.ping", "webhook.test"}
         )

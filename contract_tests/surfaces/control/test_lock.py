@@ -41,10 +41,10 @@ def test_only_names_of_loopback_are_known(http: httpx.Client) -> None:
     Any name may reach /v1; what a browser may do there is the business of security profiles.
     """
     for host in (*KNOWN, *UNKNOWN):
-        answer = http.get("/_emulator/clock?app=lock", headers={"Host": host})
-        assert answer.headers["request-id"].startswith("req_")
+        response = http.get("/_emulator/clock?app=lock", headers={"Host": host})
+        assert response.headers["request-id"].startswith("req_")
         expected = (200, None) if host in KNOWN else (403, "PERMISSION_DENIED")
-        assert (answer.status_code, answer.json().get("code")) == expected, host
+        assert (response.status_code, response.json().get("code")) == expected, host
     headers = {"Host": "api.example", "Authorization": "Bearer sk_test_lock"}
     assert http.get("/v1/customers/", headers=headers).status_code == 200
 
@@ -71,12 +71,12 @@ def test_pages_of_other_origins_change_nothing(http: httpx.Client) -> None:
             200,
         ),
     ):
-        answer = http.post(
+        response = http.post(
             ADVANCE, content='{"by": "1d"}', headers={"Content-Type": "application/json", **headers}
         )
-        assert answer.status_code == status, headers
-        assert status != 403 or answer.json()["code"] == "PERMISSION_DENIED"
-        assert "access-control-allow-origin" not in answer.headers
+        assert response.status_code == status, headers
+        assert status != 403 or response.json()["code"] == "PERMISSION_DENIED"
+        assert "access-control-allow-origin" not in response.headers
         assert (clock(http) == before) is (status != 200)
         before = clock(http)
 
@@ -201,8 +201,8 @@ def test_a_token_can_be_asked_for() -> None:
             given = ({}, {"Emulator-Token": "wrong"}, token)
             assert [http.get(path, headers=each).status_code for each in given] == [403, 403, 200]
         for host in ("payments:4747", "10.0.0.7:4747", "evil.example"):
-            answer = http.get(health, headers={"Host": host})
-            assert (answer.status_code, sorted(answer.json())) == (
+            response = http.get(health, headers={"Host": host})
+            assert (response.status_code, sorted(response.json())) == (
                 200,
                 ["apps", "status", "version"],
             )

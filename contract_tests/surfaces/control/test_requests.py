@@ -29,8 +29,8 @@ def journal(sandbox: Sandbox, **filters: Any) -> list[Any]:
     return list(sandbox.control.pages("/requests", **filters))[::-1]
 
 
-def entry(sandbox: Sandbox, answer: Response) -> Any:
-    return sandbox.control.get(f"/requests/{answer.headers['request-id']}")
+def entry(sandbox: Sandbox, response: Response) -> Any:
+    return sandbox.control.get(f"/requests/{response.headers['request-id']}")
 
 
 def world(sandbox: Sandbox) -> Any:
@@ -165,9 +165,9 @@ AWA = {
 }
 
 
-def as_code(sandbox: Sandbox, answer: Response, form: str) -> str:
+def as_code(sandbox: Sandbox, response: Response, form: str) -> str:
     code = sandbox.control.request(
-        "GET", f"/requests/{answer.headers['request-id']}", params={"as": form}
+        "GET", f"/requests/{response.headers['request-id']}", params={"as": form}
     )
     assert (code.status_code, code.headers["content-type"]) == (200, "text/plain; charset=utf-8")
     return code.text
@@ -218,8 +218,8 @@ def test_a_world_goes_back_to_before_a_request(sandbox: Sandbox) -> None:
     )
     sandbox.advance("40d")
     sandbox.plan()
-    answer = sandbox.control.post("/rewind", {"to": first.headers["request-id"]})
-    assert answer["now"] == sandbox.now == "2026-01-01T00:00:00.000Z"
+    response = sandbox.control.post("/rewind", {"to": first.headers["request-id"]})
+    assert response["now"] == sandbox.now == "2026-01-01T00:00:00.000Z"
     assert world(sandbox) == before
     assert sandbox.advance("31d")["events"]["invoice.paid"] == 1
 

@@ -86,9 +86,9 @@ def test_a_world_is_as_it_was_at_the_very_beginning(sandbox: Sandbox) -> None:
     sandbox.subscribe()
     sandbox.control.post("/outcomes", {"operation": "payment", "result": "failed"})
     sandbox.advance("40d")
-    answer = sandbox.control.post("/reset")
+    response = sandbox.control.post("/reset")
     own = sandbox.control.get("/app")
-    assert answer == {
+    assert response == {
         "object": "reset",
         "app": own["id"],
         "settings": own["settings"],
@@ -252,10 +252,10 @@ def test_a_wrong_name_or_value_is_rejected_and_nothing_changes(sandbox: Sandbox)
         ),
         ({"rate_limit": "50, 100"}, "settings.rate_limit: must be null or an object"),
     ):
-        answer = sandbox.control.request(
+        response = sandbox.control.request(
             "PATCH", "/app", json={"settings": {"tax_rate": 18, **wrong}}
         )
-        assert (answer.status_code, says in answer.json()["message"]) == (422, True), wrong
+        assert (response.status_code, says in response.json()["message"]) == (422, True), wrong
         assert settings(sandbox) == before
 
 
@@ -287,8 +287,8 @@ def bring(sandbox: Sandbox, name: str, exported: Any) -> Any:
 
 
 def test_snapshots_are_listed_replaced_and_deleted(sandbox: Sandbox) -> None:
-    answer = sandbox.control.request("POST", "/snapshots", json={"name": "a"})
-    assert (answer.status_code, answer.json()["name"]) == (201, "a")
+    response = sandbox.control.request("POST", "/snapshots", json={"name": "a"})
+    assert (response.status_code, response.json()["name"]) == (201, "a")
     sandbox.control.post("/snapshots", {"name": "b"})
     sandbox.customer()
     sandbox.control.post("/snapshots", {"name": "a"})

@@ -73,12 +73,12 @@ class Points:
 
     def _of_operation(self, operation: Operation) -> Iterator[Point]:
         yield Point("operation", operation.name)
-        for status, answer in responses(self.document, operation):
+        for status, response in responses(self.document, operation):
             yield Point("status", f"{operation.name} {status}")
-            content = answer.node.get("content", {}).get("application/json")
+            content = response.node.get("content", {}).get("application/json")
             if content:
                 schema = Part(
-                    (*answer.pointer, "content", "application/json", "schema"), content["schema"]
+                    (*response.pointer, "content", "application/json", "schema"), content["schema"]
                 )
                 yield from (
                     Point("field answered", _name(part.pointer))
@@ -135,11 +135,11 @@ class Points:
         yield Point("operation", operation.name)
         yield Point("status", f"{operation.name} {exchange.status}")
         yield from self._asked(operation, exchange)
-        answer = dict(responses(self.document, operation)).get(str(exchange.status))
-        content = answer and answer.node.get("content", {}).get("application/json")
-        if answer and content and (body := _parsed(exchange.body)) is not None:
+        response = dict(responses(self.document, operation)).get(str(exchange.status))
+        content = response and response.node.get("content", {}).get("application/json")
+        if response and content and (body := _parsed(exchange.body)) is not None:
             schema = Part(
-                (*answer.pointer, "content", "application/json", "schema"), content["schema"]
+                (*response.pointer, "content", "application/json", "schema"), content["schema"]
             )
             yield from self._answered(schema, body)
 

@@ -46,16 +46,16 @@ class Buyer:
     def pay(self, **fields: str) -> httpx.Response:
         return self.send({**self.open().fields, "do": "pay", **fields})
 
-    def follow(self, answer: httpx.Response) -> Page:
-        assert answer.status_code == 303, answer.text
-        return self.open(answer.headers["location"])
+    def follow(self, response: httpx.Response) -> Page:
+        assert response.status_code == 303, response.text
+        return self.open(response.headers["location"])
 
     def twin(self, path: str | None = None) -> Any:
         return self.http.get(path or self.path, headers={"Accept": "application/json"}).json()
 
 
-def policy(answer: httpx.Response) -> dict[str, str]:
-    parts = answer.headers["content-security-policy"].split(";")
+def policy(response: httpx.Response) -> dict[str, str]:
+    parts = response.headers["content-security-policy"].split(";")
     return {name: rest for name, _, rest in (part.strip().partition(" ") for part in parts)}
 
 

@@ -77,15 +77,15 @@ def test_a_payment_under_way_is_waited_for_and_then_leads_on(
     """B-54: …0006 succeeds after 60 s."""
     made = session(sandbox)
     with buyer(sandbox, made) as awa:
-        answer = awa.pay(**fields)
-        waiting = awa.follow(answer)
+        response = awa.pay(**fields)
+        waiting = awa.follow(response)
         assert (waiting.status, waiting.state) == (200, "waiting")
         assert '<noscript><meta http-equiv="refresh" content="' in waiting.html
         assert fields.get("phone", "2606") in waiting.text
         assert now(sandbox, made)["status"] == "processing"
         with sandbox.expect(*(["payment_intent.failed"] if problem else PAID)):
             sandbox.advance(after)
-        again, page = awa.http.get(answer.headers["location"]), awa.open()
+        again, page = awa.http.get(response.headers["location"]), awa.open()
     if problem:
         assert page.elements["problem"]["data-code"] == problem
         return
@@ -119,8 +119,8 @@ def test_failure_says_what_happened_and_lets_the_buyer_try_again(sandbox: Sandbo
             assert now(sandbox, made)["status"] == "payment_failed"
             awa.send(form)
         with sandbox.expect(*PAID):
-            answer = awa.pay(**CARD)
-    assert answer.headers["location"] == SUCCESS.replace("{CHECKOUT_SESSION_ID}", made["id"])
+            response = awa.pay(**CARD)
+    assert response.headers["location"] == SUCCESS.replace("{CHECKOUT_SESSION_ID}", made["id"])
     assert len(intents(sandbox)) == 5
 
 
@@ -150,10 +150,10 @@ def test_the_same_form_pays_once(sandbox: Sandbox) -> None:
     ):
         form, late = ({**each.open().fields, "do": "pay", **CARD} for each in (awa, ama))
         with ThreadPoolExecutor(8) as pool:
-            answers = list(pool.map(awa.send, [form] * 8))
-        answers += [awa.send(form), ama.send(late)]
+            responses = list(pool.map(awa.send, [form] * 8))
+        responses += [awa.send(form), ama.send(late)]
         assert awa.open().state == "paid"
-    assert {answer.headers["location"] for answer in answers} == {
+    assert {response.headers["location"] for response in responses} == {
         SUCCESS.replace("{CHECKOUT_SESSION_ID}", made["id"])
     }
     assert len(intents(sandbox)) == 1
@@ -189,18 +189,18 @@ def test_setup_saves_the_method_and_charges_nothing(sandbox: Sandbox) -> None:
                 "0 XAF",
             )
             assert "30,000 XAF" not in page.text
-            answer = awa.pay(**(STEP if do else CARD))
+            response = awa.pay(**(STEP if do else CARD))
             if do:
-                page = awa.follow(answer)
+                page = awa.follow(response)
                 assert (page.state, page.has("card-step"), now(sandbox, made)["status"]) == (
                     "step",
                     True,
                     "processing",
                 )
-                answer = awa.send({**page.fields, "do": do})
+                response = awa.send({**page.fields, "do": do})
             assert now(sandbox, made)["status"] == ends
             if ends == "complete":
-                assert answer.headers["location"].endswith(made["id"])
+                assert response.headers["location"].endswith(made["id"])
                 assert "saved" in awa.open().said("confirmation")
         assert len(sandbox.api.get(f"/customers/{customer}/payment-methods/")["data"]) == saved
     assert intents(sandbox) == []
@@ -242,7 +242,9 @@ def test_a_wrong_field_is_marked_and_nothing_is_made(sandbox: Sandbox) -> None:
             ({**TRANSFER, "iban": "FR14 2004 1010 0505 0001 3M02 607"}, "iban"),
             ({**PAYPAL, "paypal_email": "awa"}, "paypal_email"),
         ):
-            answer = awa.pay(**fields)
-            assert (answer.status_code, f'id="{wrong}-wrong"' in answer.text) == (422, True), wrong
-            assert answer.text.count('aria-invalid="true"') == 1
+            response = awa.pay(**fields)
+            assert (response.status_code, f'id="{wrong}-wrong"' in response.text) == (422, True), (
+                wrong
+            )
+            assert response.text.count('aria-invalid="true"') == 1
     assert intents(sandbox) == []

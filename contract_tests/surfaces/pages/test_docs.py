@@ -33,14 +33,14 @@ def test_a_page_loads_nothing_from_elsewhere_and_may_run_nothing_of_others(
 ) -> None:
     assets: set[str] = set()
     for path in (*PAGES, "/docs/?api=control", "/docs/?api=nothing"):
-        answer = site.get(path)
-        assert answer.status_code == 200
-        assert "default-src 'none'" in answer.headers["content-security-policy"]
-        assert answer.headers["request-id"].startswith("req_")
-        assert not re.findall(r"(?:src|href)=\"(?:https?:)?//", answer.text)
-        assert '<html lang="en" data-base="' in answer.text
-        assert '<header class="top">' in answer.text
-        assets |= {*re.findall(r"/docs/assets/[\w-]+\.(?:js|css)", answer.text)}
+        response = site.get(path)
+        assert response.status_code == 200
+        assert "default-src 'none'" in response.headers["content-security-policy"]
+        assert response.headers["request-id"].startswith("req_")
+        assert not re.findall(r"(?:src|href)=\"(?:https?:)?//", response.text)
+        assert '<html lang="en" data-base="' in response.text
+        assert '<header class="top">' in response.text
+        assets |= {*re.findall(r"/docs/assets/[\w-]+\.(?:js|css)", response.text)}
     for asset in assets:
         assert site.get(asset).headers["content-type"].split(";")[0] in (
             "text/javascript",
@@ -48,8 +48,8 @@ def test_a_page_loads_nothing_from_elsewhere_and_may_run_nothing_of_others(
         )
     names = ("swagger-ui.css.map", "..%2f..%2f__init__.py", "")
     for path in ("/nothing/<script>", *(f"/docs/assets/{name}" for name in names)):
-        answer = site.get(path)
-        assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND"), path
+        response = site.get(path)
+        assert (response.status_code, response.json()["code"]) == (404, "NOT_FOUND"), path
 
 
 def test_what_stands_in_the_guide_once_stands_here_once(

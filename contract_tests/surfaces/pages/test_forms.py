@@ -95,9 +95,9 @@ class JsonBuyer(Buyer):
             self.http.post(self.path, json={"token": self.page()["token"]} | form), status
         )
 
-    def _checked(self, answer: httpx.Response, status: int) -> Any:
-        assert answer.status_code == status, answer.text
-        return answer.json()
+    def _checked(self, response: httpx.Response, status: int) -> Any:
+        assert response.status_code == status, response.text
+        return response.json()
 
 
 Opens = Callable[[Any], JsonBuyer]

@@ -44,8 +44,8 @@ def test_a_field_that_will_not_do_is_marked(sandbox: Sandbox) -> None:
             ("email", " "),
             *(("quantity", each) for each in ("0", "1.5", "x", "9999999")),
         ):
-            answer = awa.pay(**{**CARD, **WHO, marked: typed})
-            assert (answer.status_code, f'id="{marked}-wrong"' in answer.text) == (422, True), (
+            response = awa.pay(**{**CARD, **WHO, marked: typed})
+            assert (response.status_code, f'id="{marked}-wrong"' in response.text) == (422, True), (
                 marked,
                 typed,
             )
@@ -69,11 +69,14 @@ def test_a_donor_says_how_much(sandbox: Sandbox, currency: str, language: str) -
     for text, amount in TYPED[currency, language].items():
         made = link(sandbox, payment_link_type="donation", currency=currency)
         with buyer(sandbox, made, **{"Accept-Language": language}) as awa:
-            answer = awa.pay(**CARD, **WHO, amount=text)
+            response = awa.pay(**CARD, **WHO, amount=text)
             if amount is None:
-                assert (answer.status_code, 'id="amount-wrong"' in answer.text) == (422, True), text
+                assert (response.status_code, 'id="amount-wrong"' in response.text) == (
+                    422,
+                    True,
+                ), text
             else:
-                assert awa.follow(answer).state == "paid", text
+                assert awa.follow(response).state == "paid", text
                 assert last_amount(sandbox) == amount
 
 
@@ -92,7 +95,7 @@ def test_a_product_s_present_name_and_the_link_s_price_are_shown(sandbox: Sandbo
     assert page.elements["picture"]["src"] == picture
     assert (
         "img-src data: https://pictures.example.com;"
-        in page.answer.headers["content-security-policy"]
+        in page.response.headers["content-security-policy"]
     )
     free = sandbox.product(price_type="free", unit_amount=2000)["id"]
     with buyer(sandbox, link(sandbox, payment_link_type="product", products=[free])) as awa:
@@ -114,14 +117,14 @@ def test_two_tabs_of_one_browser_pay_once(sandbox: Sandbox) -> None:
     made = link(sandbox)
     with buyer(sandbox, made) as awa, sandbox.expect("customer.created", *PAID):
         tabs = [{**awa.open().fields, "do": "pay", **CARD, **WHO} for _ in range(2)]
-        answers = [awa.send(form) for form in tabs]
+        responses = [awa.send(form) for form in tabs]
         done = awa.open()
     assert (done.status, done.state) == (
         200,
         "paid",
     ), "a reload, or the way back, shows what was paid"
     assert "You paid 5,000 XAF" in done.text
-    assert answers[0].headers["location"] == answers[1].headers["location"]
+    assert responses[0].headers["location"] == responses[1].headers["location"]
     assert uses(sandbox, made) == 1
     urls = {"success": "https://shop.example.com/yes", "cancel": "https://shop.example.com/no"}
     made = link(sandbox, collect_customer_info=False, redirect_url=urls)
@@ -202,7 +205,7 @@ def test_lines_and_picture_are_shown_before_and_after_the_payment(sandbox: Sandb
             assert text in page.text
         assert page.said("total") == "7,080 XAF"
         assert page.elements["picture"]["src"] == PICTURE
-        assert policy(page.answer)["img-src"] == "data: https://pictures.example.com"
+        assert policy(page.response)["img-src"] == "data: https://pictures.example.com"
         assert page.said("seller").endswith(", BP 2044, Librevilleshop@example.com")
         assert f'src="{LOGO}"' in page.html
 

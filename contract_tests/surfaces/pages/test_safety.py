@@ -76,16 +76,16 @@ def test_whatever_a_merchant_writes_or_a_browser_sends_shows_as_text(
 def test_a_page_may_load_nothing_and_run_only_its_own(sandbox: Sandbox) -> None:
     with buyer(sandbox, session(sandbox)) as awa:
         page = awa.open()
-        csp = policy(page.answer)
-        other = policy(awa.open().answer)
+        csp = policy(page.response)
+        other = policy(awa.open().response)
     nonce = re.findall(r'<(?:style|script) nonce="([^"]+)"', page.html)
     assert len(nonce) == 2
     assert csp["script-src"] == csp["style-src"] == f"'nonce-{nonce[0]}'"
     assert csp["script-src"] != other["script-src"], "a nonce is good for one answer"
     assert csp["default-src"] == csp["base-uri"] == csp["frame-ancestors"] == "'none'"
     assert csp["form-action"] == "'self' https://shop.example.com"
-    assert page.answer.headers["cache-control"] == "no-store"
-    assert page.answer.headers["x-content-type-options"] == "nosniff"
+    assert page.response.headers["cache-control"] == "no-store"
+    assert page.response.headers["x-content-type-options"] == "nosniff"
     assert not re.findall(r"\bon\w+=|style=|javascript:|src=", page.html)
 
 
@@ -114,12 +114,12 @@ def test_a_form_leads_to_every_success_url_that_is_accepted(sandbox: Sandbox) ->
         made = session(sandbox, success_url=url, cancel_url="http://localhost:3000/cart")
         with buyer(sandbox, made) as awa:
             page = awa.open()
-            assert origin in policy(page.answer)["form-action"].split()
+            assert origin in policy(page.response)["form-action"].split()
             assert page.elements["cancel"]["href"] == "http://localhost:3000/cart"
-            answer = awa.pay(
+            response = awa.pay(
                 **CARD, success_url="https://evil.example", redirect="https://evil.example"
             )
-            assert answer.headers["location"] == url.replace("{CHECKOUT_SESSION_ID}", made["id"])
+            assert response.headers["location"] == url.replace("{CHECKOUT_SESSION_ID}", made["id"])
     for url in ("myapp://thanks", "exp://192.168.0.2:8081/--/thanks", "com.example.shop://a/b?c#d"):
         with buyer(sandbox, link(sandbox, redirect_url={"success": url, "cancel": url})) as awa:
             assert awa.open().elements["cancel"]["href"] == url
@@ -167,8 +167,8 @@ def test_a_form_that_another_site_or_page_sends_does_nothing(sandbox: Sandbox) -
                 name, _, value = header.partition(": ")
                 assert awa.send(form, **{name: value}).status_code == 403, header
             assert awa.send(form, **{"Sec-Fetch-Site": "same-site"}).status_code == 403
-            answer = awa.http.put(awa.path)
-        assert (answer.status_code, set(answer.headers["allow"].split(", "))) == (
+            response = awa.http.put(awa.path)
+        assert (response.status_code, set(response.headers["allow"].split(", "))) == (
             405,
             {"GET", "HEAD", "POST"},
         )
@@ -186,9 +186,9 @@ def test_a_card_that_was_sent_is_never_shown_again(sandbox: Sandbox) -> None:
         {"token": "x"},
     ):
         with buyer(sandbox, session(sandbox)) as awa:
-            for answer in (awa.pay(**{**CARD, "cvc": "9876", **broken}), awa.pay(**CARD)):
+            for response in (awa.pay(**{**CARD, "cvc": "9876", **broken}), awa.pay(**CARD)):
                 for secret in ("4242 4242 4242 424", "424242424242424", "9876"):
-                    assert f'value="{secret}' not in answer.text
+                    assert f'value="{secret}' not in response.text
             assert "424242" not in awa.open().text
 
 
@@ -197,15 +197,17 @@ def test_a_body_that_is_no_form_does_nothing(sandbox: Sandbox) -> None:
     before = sandbox.control.get("/clock")
     with buyer(sandbox, link(sandbox)) as awa:
         clock = sandbox.control.get("/clock")
-        assert len({awa.open().answer.headers["request-id"] for _ in range(3)}) == 3
+        assert len({awa.open().response.headers["request-id"] for _ in range(3)}) == 3
         for body in (b"\xff\xfe", b"a=b&" * 200, b"x" * 100_000, b"{", b"[1]"):
             for media_type in (
                 "application/x-www-form-urlencoded",
                 "application/json",
                 "multipart/form-data",
             ):
-                answer = awa.http.post(awa.path, content=body, headers={"Content-Type": media_type})
-                assert answer.status_code == 403, (body[:9], media_type)
+                response = awa.http.post(
+                    awa.path, content=body, headers={"Content-Type": media_type}
+                )
+                assert response.status_code == 403, (body[:9], media_type)
     assert sandbox.control.get("/clock") == clock == before
 
 

@@ -316,11 +316,11 @@ def test_the_ledger_says_where_the_money_is_and_what_broke_it(world: Emulator) -
     assert world.ledger.entries(currency="EUR") == []
     world.ledger.assert_balanced()
     broken = {"at": "2026-01-15T09:30:00.000Z", "summary": "payments of inv_1 is off by 5,000 XAF"}
-    answer = {"balanced": False, "broken_by": [broken]}
+    response = {"balanced": False, "broken_by": [broken]}
     with pytest.raises(
         AssertionError, match=r"09:30:00\.000Z  payments of inv_1 is off by 5,000 XAF"
     ):
-        Ledger(Mock(get=lambda *_, **__: answer)).assert_balanced()
+        Ledger(Mock(get=lambda *_, **__: response)).assert_balanced()
 
 
 def test_a_failure_report_lists_requests_what_they_caused_and_what_came_with_time(
@@ -419,14 +419,14 @@ def run(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
 async def test_a_block_is_a_server_whose_calls_leave_the_loop_free() -> None:
     paid: list[bytes] = []
 
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def response(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).lower()
         paid.append(await reader.readexactly(int(head.partition(b"content-length:")[2].split()[0])))
         writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
         await writer.drain()
         writer.close()
 
-    shop = await asyncio.start_server(answer, "127.0.0.1", 0)
+    shop = await asyncio.start_server(response, "127.0.0.1", 0)
     url = f"http://127.0.0.1:{shop.sockets[0].getsockname()[1]}/"
     async with shop, Emulator(clock=START) as emulator:
         await emulator.webhooks.forward_to(url)

@@ -484,7 +484,7 @@ def test_money_states_renewals_and_webhooks_are_drawn_and_listed(sandbox: Sandbo
 def test_it_begins_with_what_failed(sandbox: Sandbox) -> None:
     assert "No money moved." in drawn(sandbox)
     sandbox.endpoint(f"{sandbox.url}/_emulator/inbox/shop?app={sandbox.key[8:]}")
-    sandbox.inbox_answers("shop", status=400)
+    sandbox.inbox_responses("shop", status=400)
     sandbox.subscribe(FAILING_PHONE)
     sandbox.advance("10d")
     began = " ".join(drawn(sandbox).partition("<h2>")[0].split())

@@ -112,7 +112,7 @@ def test_a_message_says_what_arrived_what_was_missed_and_what_is_to_come(world: 
 def test_the_receiver_answers_as_configured_and_forgets_when_it_listens_again(
     world: Emulator,
 ) -> None:
-    world.webhooks.answer(500, 503)
+    world.webhooks.response(500, 503)
     world.customer()
     assert world.webhooks.assert_delivered("customer.created", times=1)
     world.clock.advance("1h")
@@ -418,7 +418,7 @@ def limit_once_begun(monkeypatch: pytest.MonkeyPatch, shop: Shop) -> None:
     monkeypatch.setattr(
         collector,
         "wait",
-        lambda answers, seconds: shop.began.wait(HANGS) and wait(answers, seconds),
+        lambda responses, seconds: shop.began.wait(HANGS) and wait(responses, seconds),
     )
 
 

@@ -19,8 +19,8 @@ def call(path, body):
     headers = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"}
     with urlopen(
         Request(f"{PAYMENTS}/v1{path}", json.dumps(body).encode(), headers), timeout=10
-    ) as answer:
-        return json.load(answer)
+    ) as response:
+        return json.load(response)
 
 
 def order():
@@ -57,16 +57,16 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self):
         # The health check asks here: the shop is ready once its receiver is registered.
-        self.answer(200 if secrets else 503, orders)
+        self.response(200 if secrets else 503, orders)
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers.get("content-length", 0)))
         if self.path == "/orders":
-            self.answer(201, order())
+            self.response(201, order())
         else:
-            self.answer(hear(body, self.headers.get("service-signature", "")), {})
+            self.response(hear(body, self.headers.get("service-signature", "")), {})
 
-    def answer(self, status, body):
+    def response(self, status, body):
         self.send_response(status)
         self.send_header("content-type", "application/json")
         self.end_headers()

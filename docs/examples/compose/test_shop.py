@@ -11,14 +11,14 @@ PAYMENTS, KEY, SHOP = os.environ["PAYMENTS_URL"], os.environ["PAYMENTS_KEY"], os
 def post(url, body):
     """Return the JSON of the answer to a POST."""
     headers = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"}
-    with urlopen(Request(url, json.dumps(body).encode(), headers), timeout=30) as answer:
-        return json.load(answer)
+    with urlopen(Request(url, json.dumps(body).encode(), headers), timeout=30) as response:
+        return json.load(response)
 
 
 def orders():
     """Return the status of each order."""
-    with urlopen(f"{SHOP}/orders", timeout=30) as answer:
-        return json.load(answer)
+    with urlopen(f"{SHOP}/orders", timeout=30) as response:
+        return json.load(response)
 
 
 class ShopTest(unittest.TestCase):

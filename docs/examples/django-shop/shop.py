@@ -52,10 +52,10 @@ def call(method, path, body=None, key=None):
 def send(method, path, body, key):
     """Send a request once."""
     headers = {"Authorization": f"Bearer {settings.PAYMENTS_KEY}", "Idempotency-Key": key}
-    answer = httpx.request(
+    response = httpx.request(
         method, f"{settings.PAYMENTS_URL}/v1{path}", json=body, headers=headers, timeout=10
     )
-    return answer.raise_for_status().json()
+    return response.raise_for_status().json()
 
 
 @csrf_exempt

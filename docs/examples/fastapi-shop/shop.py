@@ -61,8 +61,8 @@ class Shop:
 
     async def send(self, method: str, path: str, body: dict | None, headers: dict) -> dict:
         """Send a request once."""
-        answer = await self.payments.request(method, path, json=body, headers=headers)
-        return answer.raise_for_status().json()
+        response = await self.payments.request(method, path, json=body, headers=headers)
+        return response.raise_for_status().json()
 
     async def order(self, email: str, baskets: int) -> dict:
         """Begin an order; where the buyer pays it."""

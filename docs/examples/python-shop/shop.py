@@ -74,9 +74,9 @@ class Shop:
 
     def __call__(self, environ, start_response):
         length = int(environ.get("CONTENT_LENGTH") or 0)
-        status, answer = self._route(environ, environ["wsgi.input"].read(length))
+        status, response = self._route(environ, environ["wsgi.input"].read(length))
         start_response(status, [("Content-Type", "application/json")])
-        return [json.dumps(answer).encode()]
+        return [json.dumps(response).encode()]
 
     def _route(self, environ, body):
         match environ["REQUEST_METHOD"], environ["PATH_INFO"]:
@@ -143,8 +143,8 @@ class Shop:
         try:
             with urlopen(
                 Request(self.url + path, data, headers, method=method), timeout=10
-            ) as answer:
-                return json.load(answer)
+            ) as response:
+                return json.load(response)
         except HTTPError as error:
             error.close()
             raise

@@ -202,8 +202,8 @@ class Shop:
         try:
             with urlopen(
                 Request(self.url + path, data, headers, method=method), timeout=10
-            ) as answer:
-                return json.load(answer)
+            ) as response:
+                return json.load(response)
         except HTTPError as error:
             error.close()
             raise

@@ -39,7 +39,9 @@ class Killer:
         self.has_struck = False
 
     def parts(self) -> Parts:
-        return Parts(sender=lambda answer_time: WatchedSender(self, answer_time), app=self.watched)
+        return Parts(
+            sender=lambda response_time: WatchedSender(self, response_time), app=self.watched
+        )
 
     def is_at(self, about: str, title: str, id: str) -> bool:
         """Return whether the kill is at this request or delivery, given by its id."""
@@ -94,8 +96,8 @@ class Killer:
 
 
 class WatchedSender(WebhookSender):
-    def __init__(self, killer: Killer, answer_time: float) -> None:
-        super().__init__(answer_time)
+    def __init__(self, killer: Killer, response_time: float) -> None:
+        super().__init__(response_time)
         self._killer = killer
 
     async def send(

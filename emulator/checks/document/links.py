@@ -47,17 +47,17 @@ def is_usable(document: Any) -> bool:
 def links(document: Document) -> Iterator[Link]:
     known = operations(document)
     for source in known.values():
-        for status, answer in source.node["responses"].items():
-            for name, link in resolve(document, answer).get("links", {}).items():
+        for status, response in source.node["responses"].items():
+            for name, link in resolve(document, response).get("links", {}).items():
                 node = resolve(document, link)
                 yield Link(f"{source.id} {status} {name}", source, known[node["operationId"]], node)
 
 
-def filled_in(value: Any, answer: Any) -> Any:
+def filled_in(value: Any, response: Any) -> Any:
     """Return a link's value with its runtime expressions evaluated on the JSON of a response."""
     own = "$response.body#/"
     return map_texts(
-        value, lambda text: at(answer, pointer_of(text)) if text.startswith(own) else text
+        value, lambda text: at(response, pointer_of(text)) if text.startswith(own) else text
     )
 
 

@@ -194,24 +194,24 @@ class ObjectFactory:
         if spec.after:
             self.object(spec.after, scene)
         body = self.filled(spec.body, scene) or None
-        answer = self.send(spec.method, self.filled(spec.path, scene), body)
-        if not answer.is_success:
+        response = self.send(spec.method, self.filled(spec.path, scene), body)
+        if not response.is_success:
             raise CannotCreate(
-                f"{kind}: {spec.method} {spec.path} answered {answer.status_code}:"
-                f" {answer.text[:300]}"
+                f"{kind}: {spec.method} {spec.path} answered {response.status_code}:"
+                f" {response.text[:300]}"
             )
-        scene[kind] = at(answer.json(), tuple(filter(None, spec.pointer.split("/"))))
+        scene[kind] = at(response.json(), tuple(filter(None, spec.pointer.split("/"))))
         return scene[kind]
 
 
 def webhook_receiver() -> HttpReceiver:
     """Return the webhook endpoints' receiver, which returns 200, or 500 for ``/failing``."""
 
-    def answer(request: ReceivedRequest) -> ReceiverReply:
+    def response(request: ReceivedRequest) -> ReceiverReply:
         fails = (
             request.path.endswith("/failing")
             and json.loads(request.body).get("type") != "webhook.ping"
         )
         return ReceiverReply(500 if fails else 200)
 
-    return HttpReceiver(answer)
+    return HttpReceiver(response)

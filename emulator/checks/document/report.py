@@ -19,7 +19,7 @@ class Failing:
     check: str
     message: str
     status: int | None
-    answer: str
+    response: str
     curl: str
 
 
@@ -78,8 +78,8 @@ class DocumentResults:
         ]
         findings = []
         for each, operation in failed:
-            answer = f"{each.status or 'no response'} {each.answer}".strip()
-            details = [printable(line) for line in (*each.message.splitlines(), answer)]
+            response = f"{each.status or 'no response'} {each.response}".strip()
+            details = [printable(line) for line in (*each.message.splitlines(), response)]
             findings.append(
                 Finding(
                     operation, f"{operation}: {each.check}", details, again=printable(each.curl)

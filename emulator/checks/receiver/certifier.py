@@ -25,66 +25,70 @@ class NoReceiver(Exception):
     """The receiver did not answer the ping; the message says why."""
 
 
-class ReceiverAnswer(NamedTuple):
+class ReceiverResponse(NamedTuple):
     """The answer to one delivery of a check, with its event type; secrets are removed from it."""
 
     event: str
-    answer: HttpResult
+    response: HttpResult
 
     @property
     def status_class(self) -> int | None:
-        return self.answer.status_code and self.answer.status_code // 100
+        return self.response.status_code and self.response.status_code // 100
 
 
 class CheckResult(NamedTuple):
     """A check and the receiver's responses. After a delivery without one no other is sent."""
 
     check: ReceiverCheck
-    answers: tuple[ReceiverAnswer, ...]
+    responses: tuple[ReceiverResponse, ...]
 
     @property
-    def wrong_answers(self) -> list[ReceiverAnswer]:
+    def wrong_responses(self) -> list[ReceiverResponse]:
         """The answers that a correct receiver would not give."""
         right = 2 if self.check.expected == "accepted" else 4
-        return [each for each in self.answers if each.status_class != right]
+        return [each for each in self.responses if each.status_class != right]
 
     @property
     def passed(self) -> bool:
-        return not self.wrong_answers
+        return not self.wrong_responses
 
 
-async def results(service: ServiceWorld, answer_time: float) -> AsyncIterator[CheckResult]:
+async def results(service: ServiceWorld, response_time: float) -> AsyncIterator[CheckResult]:
     """Run the checks in turn. Raises :class:`NoReceiver` if the first, a ping, gets no response.
 
     If the valid event is not accepted, the run ends there: a receiver that rejects everything would
     pass the checks of invalid events. ``answer_time`` is the number of seconds the receiver has for
     each answer.
     """
-    sender = WebhookSender(answer_time)
+    sender = WebhookSender(response_time)
     for check in checks_of(service.endpoint.security_profile):
         sent = check.make(service)
-        answers = [_redacted(answer, service.endpoint) for answer in await check.send(sender, sent)]
-        if check is PING and answers[0].status_code is None:
-            raise NoReceiver(answers[0].reason)
+        responses = [
+            _redacted(response, service.endpoint) for response in await check.send(sender, sent)
+        ]
+        if check is PING and responses[0].status_code is None:
+            raise NoReceiver(responses[0].reason)
         types = [msgspec.json.decode(each.body)["type"] for each in sent]
-        result = CheckResult(check, tuple(map(ReceiverAnswer, types, answers)))
+        result = CheckResult(check, tuple(map(ReceiverResponse, types, responses)))
         yield result
         if check is GOOD and not result.passed:
             break
 
 
-def _redacted(answer: HttpResult, endpoint: WebhookEndpoint) -> HttpResult:
+def _redacted(response: HttpResult, endpoint: WebhookEndpoint) -> HttpResult:
     """Mask a response's secrets: a receiver may echo the request, and others read the report."""
-    text = answer.body or ""
+    text = response.body or ""
     for secret in (endpoint.secret, deliveries.credentials(endpoint)):
         text = text.replace(secret, stars(secret))
     return msgspec.structs.replace(
-        answer, body=redact_text(text)[:EXCERPT], error=answer.error and redact_text(answer.error)
+        response,
+        body=redact_text(text)[:EXCERPT],
+        error=response.error and redact_text(response.error),
     )
 
 
 WRONG_URL = "Is it the right URL, and does it accept POST?"
-NO_ANSWER = (
+NO_RESPONSE = (
     "Answer every delivery, and answer before you do slow work. Without an answer the delivery is"
     " sent again."
 )
@@ -101,15 +105,15 @@ def advice_for(result: CheckResult) -> str | None:
     """Return how to fix a failed check; None for one that passed."""
     if result.passed:
         return None
-    check, wrong = result.check, result.wrong_answers[0]
-    code, status = wrong.answer.status_code or 0, wrong.status_class
+    check, wrong = result.check, result.wrong_responses[0]
+    code, status = wrong.response.status_code or 0, wrong.status_class
     own = check.by_status.get(code, check.advice)
     if status == 3:
         return REDIRECTED
     if status == 5 and check.expected == "accepted":
         # Advice about signatures (B-83) is for one that was rejected.
         return f"{FAILED} {UNUSED if 'B-83' in check.rule else own}"
-    before = WRONG_URL if code in (404, 405) else {None: NO_ANSWER, 5: CRASHED}.get(status, "")
+    before = WRONG_URL if code in (404, 405) else {None: NO_RESPONSE, 5: CRASHED}.get(status, "")
     return f"{before} {own}".strip()
 
 
@@ -120,15 +124,15 @@ BADNESS = {2: 0, 5: 1, None: 2}
 # -- the report
 
 
-def report(results: Sequence[CheckResult], service: ServiceWorld, answer_time: float) -> Report:
+def report(results: Sequence[CheckResult], service: ServiceWorld, response_time: float) -> Report:
     """Return what was found, one finding for each check that failed, the worst first."""
     method, total = service.endpoint.security_profile, counted(len(results), "check")
     failed = [each for each in results if not each.passed]
-    failed.sort(key=lambda each: BADNESS.get(each.wrong_answers[0].status_class, 3))
+    failed.sort(key=lambda each: BADNESS.get(each.wrong_responses[0].status_class, 3))
     verdict = f"{len(failed)} of {total} failed" if failed else f"All {total} passed"
     return Report(
         "test receiver",
-        f"{verdict} ({method}, {answer_time:g} s for a response).",
+        f"{verdict} ({method}, {response_time:g} s for a response).",
         [*map(_finding, failed)],
         right=[each.check.name for each in results if each.passed],
         notes=[*_notes(results, service)],
@@ -137,19 +141,24 @@ def report(results: Sequence[CheckResult], service: ServiceWorld, answer_time: f
 
 
 def _row(result: CheckResult) -> dict[str, Any]:
-    check, wrong = result.check, result.wrong_answers
-    answers = [
+    check, wrong = result.check, result.wrong_responses
+    responses = [
         {
             "event": each.event,
-            "status": each.answer.status_code,
+            "status": each.response.status_code,
             "passed": each not in wrong,
-            "error": each.answer.error,
-            "body": each.answer.body,
-            "duration_ms": each.answer.duration_ms,
+            "error": each.response.error,
+            "body": each.response.body,
+            "duration_ms": each.response.duration_ms,
         }
-        for each in result.answers
+        for each in result.responses
     ]
-    shown = {"sent": check.sent, "expected": check.expected, "rule": check.rule, "answers": answers}
+    shown = {
+        "sent": check.sent,
+        "expected": check.expected,
+        "rule": check.rule,
+        "answers": responses,
+    }
     return {"check": check.name, "passed": not wrong, **shown, "advice": advice_for(result)}
 
 
@@ -158,20 +167,20 @@ def _finding(result: CheckResult) -> Finding:
     status, wanted = ("2xx", "accepted") if check.expected == "accepted" else ("4xx", "rejected")
     details = [
         f"{check.name}: expected: a {status} ({check.rule})",
-        f"got: {'; '.join(_got(result.wrong_answers))}",
+        f"got: {'; '.join(_got(result.wrong_responses))}",
     ]
     title = f"{check.sent}: not {wanted}"
     return Finding(check.name, title[0].upper() + title[1:], details, advice_for(result) or "")
 
 
-def _got(wrong: Sequence[ReceiverAnswer]) -> Iterator[str]:
+def _got(wrong: Sequence[ReceiverResponse]) -> Iterator[str]:
     """Yield each wrong answer once, with its body and the types of event it was given to."""
-    groups: dict[str, list[ReceiverAnswer]] = {}
+    groups: dict[str, list[ReceiverResponse]] = {}
     for each in wrong:
-        groups.setdefault(each.answer.error or str(each.answer.status_code), []).append(each)
-    for answer, given in groups.items():
-        body = f", saying {given[0].answer.body!r}" if given[0].answer.body else ""
-        yield f"{answer} to {', '.join(dict.fromkeys(each.event for each in given))}{body}"
+        groups.setdefault(each.response.error or str(each.response.status_code), []).append(each)
+    for response, given in groups.items():
+        body = f", saying {given[0].response.body!r}" if given[0].response.body else ""
+        yield f"{response} to {', '.join(dict.fromkeys(each.event for each in given))}{body}"
 
 
 def _notes(results: Sequence[CheckResult], service: ServiceWorld) -> Iterator[str]:
@@ -188,7 +197,10 @@ def _notes(results: Sequence[CheckResult], service: ServiceWorld) -> Iterator[st
         )
         yield f"If the receiver reads the objects of events: {with_url}."
     statuses = {
-        each.answer.status_code for result in valid for each in result.answers if each.answer.ok
+        each.response.status_code
+        for result in valid
+        for each in result.responses
+        if each.response.ok
     }
     if others := sorted(status for status in statuses if status and status != 200):
         yield (

@@ -38,23 +38,24 @@ PAUSE = 0.1
 
 async def one_by_one(sender: WebhookSender, sent: Sequence[SignedRequest]) -> list[HttpResult]:
     """Send each after the last response. Stop at the first without one: it may have taken long."""
-    answers: list[HttpResult] = []
+    responses: list[HttpResult] = []
     for each in sent:
-        answers.append(await sender.send(each.url, each.headers, each.body, verify=each.verify))
-        if answers[-1].status_code is None:
+        responses.append(await sender.send(each.url, each.headers, each.body, verify=each.verify))
+        if responses[-1].status_code is None:
             break
-    return answers
+    return responses
 
 
 async def at_once(sender: WebhookSender, sent: Sequence[SignedRequest]) -> list[HttpResult]:
     return [
-        answer for (answer,) in await asyncio.gather(*(one_by_one(sender, [each]) for each in sent))
+        response
+        for (response,) in await asyncio.gather(*(one_by_one(sender, [each]) for each in sent))
     ]
 
 
 async def slowly(sender: WebhookSender, sent: Sequence[SignedRequest]) -> list[HttpResult]:
     """Send each body in pieces, as over a slow connection."""
-    pause = min(PAUSE, sender.answer_time / PIECES / 4)
+    pause = min(PAUSE, sender.response_time / PIECES / 4)
 
     async def pace(request: bytes) -> AsyncIterator[bytes]:
         head, end, body = request.partition(b"\r\n\r\n")

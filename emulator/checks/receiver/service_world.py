@@ -123,7 +123,7 @@ class ServiceWorld:
         effect = DeliverWebhook(
             webhook=self.endpoint.id, delivery=sent.headers["Emulator-Delivery"]
         )
-        lost = HttpResult(status_code=None, error="the answer was lost")
+        lost = HttpResult(status_code=None, error="the response was lost")
         with self._unit_of_work():
             deliveries.record_attempt(self._world, effect, sent, lost, self._world.now)
         return self._outgoing(effect)

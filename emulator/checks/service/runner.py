@@ -13,7 +13,7 @@ import msgspec
 from emulator.checks.service.service import (
     EventReceiver,
     Evidence,
-    NoAnswer,
+    NoResponse,
     Service,
     holds,
     resolved,
@@ -60,7 +60,7 @@ class Runner:
         word = f"probe{secrets.token_hex(4)}"  # no other run has it
         self._words = (f"{word}{number}" for number in count())
         self._created: dict[str, dict[str, list[str]]] = {}
-        self._shared: dict[str, dict[str, Any] | NoAnswer] = {}
+        self._shared: dict[str, dict[str, Any] | NoResponse] = {}
 
     def run(self, names: Collection[str], after: Callable[[Verdict], None]) -> list[Verdict]:
         """Return the verdicts; call ``after`` with each. An interrupted run cleans up too."""
@@ -101,7 +101,7 @@ class Runner:
                 for name, path in probe.learn.items()
                 if (value := run.found(path)) is not None
             }
-        except (NoAnswer, LookupError) as error:
+        except (NoResponse, LookupError) as error:
             why = str(error)
         looked = {path for outcome in (probe.confirms, *probe.otherwise) for path in outcome.when}
         observed = {path: run.found(path) for path in sorted(looked)} if kind == "differs" else {}
@@ -135,9 +135,9 @@ class Runner:
                 self._shared[name] = _ProbeRun(self, SHARED, next(self._words)).step(
                     self.collected.objects[name]
                 )
-            except NoAnswer as error:
+            except NoResponse as error:
                 self._shared[name] = error
-        if isinstance(found := self._shared[name], NoAnswer):
+        if isinstance(found := self._shared[name], NoResponse):
             raise found
         return found
 
@@ -145,15 +145,15 @@ class Runner:
         """Return the response to a step's request. Its new object is removed after its owner."""
         do, body, raw, headers = resolved([step.do, step.body, step.raw, step.headers], at)
         method, _, path = do.partition(" ")
-        answer = self._service.send(method, path, body, raw, headers)
+        response = self._service.send(method, path, body, raw, headers)
         if (
             method == "POST"
-            and answer["http"] == 201
+            and response["http"] == 201
             and path in self.collected.cleanup
-            and "id" in answer
+            and "id" in response
         ):
-            self._created.setdefault(owner, {}).setdefault(path, []).append(answer["id"])
-        return answer
+            self._created.setdefault(owner, {}).setdefault(path, []).append(response["id"])
+        return response
 
     def _clean(self, owner: str) -> None:
         """Remove a probe's removable objects; an object that is gone already is no failure."""
@@ -161,7 +161,7 @@ class Runner:
         for path, request in self.collected.cleanup.items():
             for id in created.get(path, []):
                 method, _, where = request.partition(" ")
-                with suppress(NoAnswer):
+                with suppress(NoResponse):
                     self._service.send(method, where.replace("{id}", id), None, None, {})
 
 
@@ -172,7 +172,7 @@ class _ProbeRun:
         self._runner = runner
         self._owner = owner
         self._word = word
-        self.answers: dict[str, Any] = {}
+        self.responses: dict[str, Any] = {}
         self.exchanges: list[Evidence] = []
 
     def outcome(self, probe: Probe) -> ProbeOutcome | None:
@@ -182,7 +182,7 @@ class _ProbeRun:
             if name in roots:
                 self._value(name)
         for step in probe.steps:
-            self.answers[step.name] = self.step(step)
+            self.responses[step.name] = self.step(step)
         for outcome in (probe.confirms, *probe.otherwise):
             if all(
                 holds(condition, self._value(path), self.at)
@@ -206,24 +206,24 @@ class _ProbeRun:
             )
         if step.boundary is not None:
             return self._boundary(step, step.boundary)
-        answer = self._runner.send(self._owner, step, self.at)
-        self.exchanges.append(answer["exchange"])
-        if step.needed and not 200 <= answer["http"] < 300:
-            raise NoAnswer(
-                f"{step.do} was answered with {answer['http']}"
-                f" {(answer['error'] or {}).get('code', '')}"
+        response = self._runner.send(self._owner, step, self.at)
+        self.exchanges.append(response["exchange"])
+        if step.needed and not 200 <= response["http"] < 300:
+            raise NoResponse(
+                f"{step.do} was answered with {response['http']}"
+                f" {(response['error'] or {}).get('code', '')}"
             )
-        return answer
+        return response
 
     def _boundary(self, step: ProbeStep, boundary: BoundarySearch) -> dict[str, Any]:
         """Return the least value that succeeds, ``{found: VALUE}``; nothing if all tried fail."""
 
         def succeeds(value: int) -> bool:
-            answer = self._runner.send(
+            response = self._runner.send(
                 self._owner, step, lambda path: value if path == "value" else self.at(path)
             )
-            self.exchanges.append(answer["exchange"])
-            return bool(answer["http"] < 300)
+            self.exchanges.append(response["exchange"])
+            return bool(response["http"] < 300)
 
         below, least = boundary.first
         if succeeds(below):
@@ -246,7 +246,7 @@ class _ProbeRun:
 
     def found(self, path: str) -> Any:
         """Return the value that was answered at a path; None where there is none."""
-        value = value_at(self.answers, path)
+        value = value_at(self.responses, path)
         return None if value is MISSING else value
 
     def _value(self, path: str) -> Any:
@@ -255,8 +255,8 @@ class _ProbeRun:
             return self._word
         if root == "receiver":
             return self._runner.help.receiver.url if self._runner.help.receiver else MISSING
-        if root not in self.answers and root in self._runner.collected.objects:
-            self.answers[root] = self._runner.shared(root)
-            if exchange := self.answers[root].get("exchange"):
+        if root not in self.responses and root in self._runner.collected.objects:
+            self.responses[root] = self._runner.shared(root)
+            if exchange := self.responses[root].get("exchange"):
                 self.exchanges.append(exchange)
-        return value_at(self.answers, path)
+        return value_at(self.responses, path)

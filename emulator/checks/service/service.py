@@ -116,7 +116,7 @@ class NothingListens(Exception):
     """Nothing listens there; the message says why."""
 
 
-class NoAnswer(Exception):
+class NoResponse(Exception):
     """The service gave no usable answer; the message says why."""
 
 
@@ -177,7 +177,7 @@ class Service:
         for attempt in range(ATTEMPTS):
             self._wait()
             try:
-                answer = self._http.request(
+                response = self._http.request(
                     method, path.lstrip("/"), content=content, headers=given
                 )
             except httpx.HTTPError as error:
@@ -187,33 +187,35 @@ class Service:
                 self._sleep(2**attempt)
                 continue
             self._is_there = True
-            if answer.status_code != 429 and answer.status_code < 500:
+            if response.status_code != 429 and response.status_code < 500:
                 break
-            why = f"{method} {path} was answered with {answer.status_code} {ATTEMPTS} times"
-            pause = answer.headers.get("retry-after", "")
+            why = f"{method} {path} was answered with {response.status_code} {ATTEMPTS} times"
+            pause = response.headers.get("retry-after", "")
             self._sleep(min(float(pause), 120) if pause.isdigit() else 2**attempt)
         else:
-            raise NoAnswer(why)
+            raise NoResponse(why)
         try:
-            body = answer.json()
+            body = response.json()
         except ValueError:
-            body = answer.text
-        names = {name.lower(): value for name, value in answer.headers.items()}
+            body = response.text
+        names = {name.lower(): value for name, value in response.headers.items()}
         return {
             **(body if isinstance(body, dict) else {}),
-            "http": answer.status_code,
+            "http": response.status_code,
             "headers": names,
             "header_names": sorted(names),
-            "error": error_of(answer.status_code, body),
+            "error": error_of(response.status_code, body),
             "exchange": Evidence(
-                f"{method} {path}", sent, answer.status_code, names.get("request-id"), body
+                f"{method} {path}", sent, response.status_code, names.get("request-id"), body
             ),
         }
 
     def _wait(self) -> None:
         """Wait until the next request is due. Raises :class:`NoAnswer` at the limit of requests."""
         if self.sent >= self._most:
-            raise NoAnswer(f"{self._most} requests were made, which is the most that were allowed")
+            raise NoResponse(
+                f"{self._most} requests were made, which is the most that were allowed"
+            )
         self.sent += 1
         now = self._clock()
         if now < self._next:
@@ -232,7 +234,7 @@ class EventReceiver(HttpReceiver):
     """Receives the events of probes; ``url`` is where the service reaches it."""
 
     def __init__(self, url: str | None = None, port: int = 0) -> None:
-        super().__init__(self._answer, port)
+        super().__init__(self._response, port)
         self._received: dict[str, list[ReceivedRequest]] = {}
         self._arrived = threading.Condition()
         self.url = (url or self.url).rstrip("/")
@@ -245,7 +247,7 @@ class EventReceiver(HttpReceiver):
         path = urlsplit(url).path
         with self._arrived:
             if not self._arrived.wait_for(lambda: len(self._of(path)) > 1, PATIENCE):
-                raise NoAnswer(f"no event arrived at {url}")
+                raise NoResponse(f"no event arrived at {url}")
             request = self._of(path)[-1]
         headers = {name.lower(): value for name, value in request.headers.items()}
         digest = hmac.digest(secret.encode(), request.body, sha256)
@@ -261,7 +263,7 @@ class EventReceiver(HttpReceiver):
         """Return the requests at a path; a tunnel before the receiver may add a path of its own."""
         return next((found for at, found in self._received.items() if path.endswith(at)), [])
 
-    def _answer(self, request: ReceivedRequest) -> ReceiverReply:
+    def _response(self, request: ReceivedRequest) -> ReceiverReply:
         with self._arrived:
             before = self._received.setdefault(request.path, [])
             before.append(request)

@@ -82,7 +82,7 @@ class ClientRequest(NamedTuple):
     headers: Mapping[bytes, bytes]
 
 
-class ServiceAnswer(NamedTuple):
+class ServiceResponse(NamedTuple):
     """An answer with a JSON body, and the method of its request."""
 
     method: str
@@ -166,14 +166,14 @@ CAPTURED = ("requires_capture", "succeeded")
 """The statuses of a payment before and after its capture."""
 
 
-def _failed_with_2xx(answer: ServiceAnswer) -> ServiceAnswer:
+def _failed_with_2xx(response: ServiceResponse) -> ServiceResponse:
     """Change POST responses alone: create and confirm ask to pay, a read has other sources."""
-    intent = answer.body
-    asked = answer.method == "POST" and intent.get("object") == PaymentIntent.kind
+    intent = response.body
+    asked = response.method == "POST" and intent.get("object") == PaymentIntent.kind
     if not asked or intent.get("status") != "succeeded":
-        return answer
+        return response
     error = {"code": operator.DOWN, "message": "The payment operator is down."}
-    return answer._replace(
+    return response._replace(
         body={**intent, "status": "canceled", "last_error": error, "amount_received": 0}
     )
 
@@ -247,19 +247,25 @@ def _unfiltered(request: ClientRequest) -> ClientRequest:
 def _listed(fields: Callable[[Any], Mapping[str, Any]]) -> Wrong:
     """Answer lists with wrong ``fields``."""
 
-    def change(answer: ServiceAnswer) -> ServiceAnswer:
-        is_list = isinstance(answer.body, dict) and answer.body.get("object") == "list"
-        return answer._replace(body={**answer.body, **fields(answer.body)}) if is_list else answer
+    def change(response: ServiceResponse) -> ServiceResponse:
+        is_list = isinstance(response.body, dict) and response.body.get("object") == "list"
+        return (
+            response._replace(body={**response.body, **fields(response.body)})
+            if is_list
+            else response
+        )
 
     return MutationPoint.ANSWERED, change
 
 
-def _other_code(answer: ServiceAnswer) -> ServiceAnswer:
-    if answer.status < 400:
-        return answer
-    if "error" in answer.body:
-        return answer._replace(body={"error": {**answer.body["error"], "code": "unknown_error"}})
-    return answer._replace(body={**answer.body, "code": "UNKNOWN_ERROR"})
+def _other_code(response: ServiceResponse) -> ServiceResponse:
+    if response.status < 400:
+        return response
+    if "error" in response.body:
+        return response._replace(
+            body={"error": {**response.body["error"], "code": "unknown_error"}}
+        )
+    return response._replace(body={**response.body, "code": "UNKNOWN_ERROR"})
 
 
 def _held(seconds: float, request: ClientRequest, world: World | None) -> float:

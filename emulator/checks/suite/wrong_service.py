@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from emulator.checks.suite.mutants import ClientRequest, Mutant, MutationPoint, ServiceAnswer
+from emulator.checks.suite.mutants import ClientRequest, Mutant, MutationPoint, ServiceResponse
 from emulator.core.errors import ApiError
 from emulator.core.jobs import Job
 from emulator.core.records import Record
@@ -67,8 +67,8 @@ class WrongService:
     def parts(self) -> Parts:
         return Parts(
             world=lambda **fields: WrongWorld(self, **fields),
-            sender=lambda answer_time: WrongSender(self, answer_time),
-            app=self.answers,
+            sender=lambda response_time: WrongSender(self, response_time),
+            app=self.responses,
         )
 
     def shown(self, value: Any, app: str | None) -> Any:
@@ -80,7 +80,7 @@ class WrongService:
         inner = {name: self.shown(each, app) for name, each in value.items()}
         return self.passed(MutationPoint.SHOWN, inner, app=app) if "object" in inner else inner
 
-    def answers(self, app: ASGIApp) -> ASGIApp:
+    def responses(self, app: ASGIApp) -> ASGIApp:
         """Return the service's or the control API: objects in responses pass their mutation point.
 
         Requests to the service and its answers pass theirs as well. The control API stays right:
@@ -115,7 +115,7 @@ class WrongService:
                             return
                         body = b"".join(parts)
                         start, body = (
-                            self._answer(context, name, start, body) if body else (start, body)
+                            self._response(context, name, start, body) if body else (start, body)
                         )
                     world = context.runtime.world if context.runtime else None
                     if is_service and (
@@ -130,10 +130,10 @@ class WrongService:
 
         return handle
 
-    def _answer(
+    def _response(
         self, context: RequestContext, app: str | None, start: Message, body: bytes
     ) -> tuple[Message, bytes]:
-        right = ServiceAnswer(context.method, start["status"], json.loads(body))
+        right = ServiceResponse(context.method, start["status"], json.loads(body))
         wrong = right._replace(body=self.shown(right.body, app))
         if context.path.startswith(SERVICE):
             wrong = self.passed(MutationPoint.ANSWERED, wrong, app=app)
@@ -198,8 +198,8 @@ class WrongWorld(World):
 class WrongSender(WebhookSender):
     """A webhook sender: events pass mutation points before the signature, requests after it."""
 
-    def __init__(self, service: WrongService, answer_time: float) -> None:
-        super().__init__(answer_time)
+    def __init__(self, service: WrongService, response_time: float) -> None:
+        super().__init__(response_time)
         self._service = service
 
     def request(self, world: World, post: DeliverWebhook, epoch: int) -> SignedRequest | None:

@@ -169,10 +169,10 @@ class DatabaseSession:
 
     def execute(self, statement: str, values: Sequence[Any] = (), /) -> psycopg.Cursor[Any]:
         self.asked_at = began = elapsed()
-        answer = self.raw.execute(cast("Any", statement.replace("?", "%s")), values)
+        response = self.raw.execute(cast("Any", statement.replace("?", "%s")), values)
         # The moment before: the database counts from when it has answered.
         self.answered_at, self.asked_at = began, None
-        return answer
+        return response
 
     @contextmanager
     def transaction(self, isolation: str = "READ COMMITTED") -> Iterator[None]:

@@ -175,7 +175,7 @@ def retried_refusals(history: ClientHistory) -> Iterator[Request]:
 def ignored_waits(history: ClientHistory) -> Iterator[Request]:
     """Yield requests repeated before ``Retry-After``, by outline: after a 429 no body is read."""
     for pair in history.repeated(lambda each: each.outline, within=math.inf):
-        asked = pair.first.answer.get("retry_after")
+        asked = pair.first.response.get("retry_after")
         wanted = asked if isinstance(asked, int | float) else 0
         if pair.first.status == 429 and _is_early(history, pair, wanted - CLOCK_TOLERANCE):
             yield pair.again
@@ -294,10 +294,10 @@ def polling(history: ClientHistory) -> Iterator[Request]:
     """Yield repeated reads of an unchanged object in a state that ends by itself."""
 
     def waits(each: Request) -> bool:
-        return each.answer.get("status") in WAITING.get(each.operation, ())
+        return each.response.get("status") in WAITING.get(each.operation, ())
 
     def continues(one: Request, other: Request) -> bool:
-        return waits(other) and one.entry.answer == other.entry.answer
+        return waits(other) and one.entry.response == other.entry.response
 
     for group in history.grouped(
         lambda each: each.entry.path if each.operation in WAITING else None
@@ -309,7 +309,7 @@ def polling(history: ClientHistory) -> Iterator[Request]:
 
 def is_long_list(request: Request) -> object:
     """Return whether a request reads a list with more than one page."""
-    pagination = request.answer.get("pagination")
+    pagination = request.response.get("pagination")
     return list_of(request) and isinstance(pagination, dict) and pagination.get("next")
 
 
@@ -345,7 +345,7 @@ def unconfirmed(history: ClientHistory) -> Iterator[Request]:
     if len(history.journal.entries) == MAX_REQUESTS:
         return  # the journal may have dropped the read
     for creation in _completed(history):
-        if creation.answer["id"] not in history.notified and not _was_read(history, creation):
+        if creation.response["id"] not in history.notified and not _was_read(history, creation):
             yield creation
 
 
@@ -359,7 +359,7 @@ def _completed(history: ClientHistory) -> Iterator[Request]:
     """Yield the requests that created a session which is complete by now."""
     for each in history.requests:
         if each.operation == "createCheckoutSession" and each.status == 201:
-            session = history.world.get(CheckoutSession, each.answer.get("id"))
+            session = history.world.get(CheckoutSession, each.response.get("id"))
             if session is not None and session.status == "complete":
                 yield each
 
@@ -370,8 +370,8 @@ def _was_read(history: ClientHistory, creation: Request) -> bool:
         for each in history.requests
         if each.operation in ("getCheckoutSession", "listCheckoutSessions")
     )
-    sessions = (session for each in reads for session in each.answer.get("data", [each.answer]))
-    wanted = (creation.answer["id"], "complete")
+    sessions = (session for each in reads for session in each.response.get("data", [each.response]))
+    wanted = (creation.response["id"], "complete")
     return any((session.get("id"), session.get("status")) == wanted for session in sessions)
 
 

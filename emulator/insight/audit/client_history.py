@@ -52,8 +52,8 @@ class Request:
         return {name: value for name, _, value in pairs}
 
     @cached_property
-    def answer(self) -> dict[str, Any]:
-        return json_object(self.entry.answer)
+    def response(self) -> dict[str, Any]:
+        return json_object(self.entry.response)
 
     @property
     def code(self) -> str:

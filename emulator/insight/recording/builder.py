@@ -93,8 +93,8 @@ def control_call(path: str, body: object) -> tuple[str, Any] | None:
         return f"/_emulator/{PAID[page[1]]}/{page[2]}/pay", body
     id = body["answered"]
     resource = "checkout-sessions" if id == page[2] else "payment-intents"
-    answer = {name: body[name] for name in ("result", "code") if body[name] is not None}
-    return f"/_emulator/{resource}/{id}/answer", answer
+    response = {name: body[name] for name in ("result", "code") if body[name] is not None}
+    return f"/_emulator/{resource}/{id}/answer", response
 
 
 # -- the builder
@@ -179,9 +179,9 @@ class Builder:
         for number, exchange in enumerate(self._exchanges):
             entry = exchange.entry
             if entry.method != "GET" and entry.status < 400 and entry.operation is not None:
-                for _, id in ids_in(exchange.answer):
+                for _, id in ids_in(exchange.response):
                     self._sources.setdefault(id, number)
-        self._answers: dict[str, tuple[Call, Path]] = {}
+        self._responses: dict[str, tuple[Call, Path]] = {}
         """The calls so far that were answered with an id, and where it is in the answer, by id."""
         self._sought: set[str] = set()
         self._steps: list[Call | ClockMove] = []
@@ -263,9 +263,9 @@ class Builder:
             if number in included:
                 # Its own references come first: finding what they refer to may take another call.
                 self._steps.append(call := self._call(exchange))
-                for path, id in reversed([*ids_in(exchange.answer)]):
+                for path, id in reversed([*ids_in(exchange.response)]):
                     if self._sources.get(id) == number:
-                        self._answers[id] = call, path
+                        self._responses[id] = call, path
         last = max((each.entry.last_unit for each in self._exchanges), default=0)
         jobs_until = self._reader.jobs_until(last, self._done)
         if included and jobs_until is not None and jobs_until > time:
@@ -273,8 +273,8 @@ class Builder:
 
     def _moved(self, exchange: Exchange, following: str) -> str:
         """Add a move as asked for, or as far as it came by the following request."""
-        is_whole, answer = exchange.entry.status == 200, exchange.answer
-        target = answer["now" if is_whole else "to"]
+        is_whole, response = exchange.entry.status == 200, exchange.response
+        target = response["now" if is_whole else "to"]
         if is_whole or (target is not None and target <= following):
             return self._move(exchange.body, target)
         return self._move({"to": following}, following)
@@ -302,7 +302,7 @@ class Builder:
             and "url" in body
         ):
             body["url"] = self._inbox(str(exchange.body["url"]))
-        kind = exchange.answer.get("object") if isinstance(exchange.answer, dict) else None
+        kind = exchange.response.get("object") if isinstance(exchange.response, dict) else None
         kind = kind if isinstance(kind, str) and re.fullmatch("[a-z_]+", kind) else "answer"
         return Call(entry.method, referred, status, NAMES.get(kind, kind), headers, body)
 
@@ -335,12 +335,12 @@ class Builder:
 
     def _reference(self, id: str, place: int) -> str | Reference:
         """Return the reference to an id in a response; add a missing call. Unknown ids stay."""
-        if id not in self._answers:
+        if id not in self._responses:
             if (listed := self._list(id, place)) is None:
                 return id
-            self._answers[id] = listed, ("data", 0, "id")
+            self._responses[id] = listed, ("data", 0, "id")
             self._steps.append(listed)
-        call, path = self._answers[id]
+        call, path = self._responses[id]
         call.used.add(path)
         return Reference(call, path)
 
@@ -368,7 +368,7 @@ class Builder:
         That is still so after other steps are left out. For this the owner may be looked up, too.
         """
         owners = self._reader.owners(id)
-        added = [owner for owner in owners if owner in self._answers]
+        added = [owner for owner in owners if owner in self._responses]
         lists = [
             found for owner in added if (found := self._reader.find(id, owner, place)) is not None
         ]

@@ -37,7 +37,7 @@ class Exchange(NamedTuple):
 
     entry: LoggedRequest
     body: Any
-    answer: Any
+    response: Any
     now: str
     jobs_until: str | None
 
@@ -60,16 +60,16 @@ ID = re.compile(r"(\b[a-z]+_[0-9A-Za-z]{24}\b)")
 _KEY = re.compile(r"\w+", re.ASCII)
 
 
-def ids_in(answer: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
+def ids_in(response: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
     """Yield the ids in an answer with the paths that lead to them, the object's own first."""
-    if isinstance(answer, str):
-        if ID.fullmatch(answer):
-            yield path, answer
-    elif isinstance(answer, dict):
-        for name in sorted(filter(_KEY.fullmatch, answer), key="id".__ne__):
-            yield from ids_in(answer[name], (*path, name))
-    elif isinstance(answer, list):
-        for index, each in enumerate(answer):
+    if isinstance(response, str):
+        if ID.fullmatch(response):
+            yield path, response
+    elif isinstance(response, dict):
+        for name in sorted(filter(_KEY.fullmatch, response), key="id".__ne__):
+            yield from ids_in(response[name], (*path, name))
+    elif isinstance(response, list):
+        for index, each in enumerate(response):
             yield from ids_in(each, (*path, index))
 
 
@@ -123,9 +123,9 @@ class JournalReader:
         for entry in self._runtime.journal.entries:
             unit = self._first_unit(entry)
             begun = entry.checkpoint.units if unit is None else unit.number - 1
-            body, answer = readable(entry.body), readable(entry.answer)
-            now = self._instant(entry, answer, unit)
-            found.append(Exchange(entry, body, answer, now, self.jobs_until(done, begun)))
+            body, response = readable(entry.body), readable(entry.response)
+            now = self._instant(entry, response, unit)
+            found.append(Exchange(entry, body, response, now, self.jobs_until(done, begun)))
             done = max(done, entry.last_unit)
         return found
 
@@ -136,10 +136,10 @@ class JournalReader:
         units = self._causality.between(entry.checkpoint.units, entry.last_unit)
         return next((unit for unit in units if unit.unit.cause == cause and unit.job is None), None)
 
-    def _instant(self, entry: LoggedRequest, answer: Any, unit: LoggedUnit | None) -> str:
+    def _instant(self, entry: LoggedRequest, response: Any, unit: LoggedUnit | None) -> str:
         """Return the instant of a request's effect: on a running clock later than its arrival."""
-        if entry.operation == MOVE and entry.status == 200 and isinstance(answer, dict):
-            return str(answer["from"])
+        if entry.operation == MOVE and entry.status == 200 and isinstance(response, dict):
+            return str(response["from"])
         at = unit.at if unit is not None else None
         return (
             at

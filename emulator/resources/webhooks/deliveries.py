@@ -285,7 +285,7 @@ def record_attempt(
     world: World,
     post: DeliverWebhook,
     sent: SignedRequest,
-    answer: HttpResult,
+    response: HttpResult,
     at: str,
     *,
     again: float | None = None,
@@ -298,24 +298,24 @@ def record_attempt(
     endpoint = world.get(WebhookEndpoint, post.webhook)
     if delivery is None or endpoint is None or delivery.status != "pending":
         return
-    error = answer.error
-    if answer.ok and not is_success(world, answer):
-        error = f"status {answer.status_code} is no success: the receiver must answer 200 (B-84)"
+    error = response.error
+    if response.ok and not is_success(world, response):
+        error = f"status {response.status_code} is no success: the receiver must answer 200 (B-84)"
     attempt = DeliveryAttempt(
         at=at,
-        status_code=answer.status_code,
+        status_code=response.status_code,
         error=error,
-        duration_ms=answer.duration_ms,
+        duration_ms=response.duration_ms,
         request_headers=redact_credentials(sent.headers),
-        response_body=answer.body,
+        response_body=response.body,
     )
     attempts = (*delivery.attempts, attempt)
     changes = {"attempts": attempts, "attempt_count": len(attempts), "next_attempt_at": None}
-    if is_success(world, answer):
+    if is_success(world, response):
         STATE_MACHINE.transition(world, delivery, "succeed", **changes)
     elif (
         delivery.by_hand
-        or _final(world, answer)
+        or _final(world, response)
         or len(attempts) > endpoint.retry_policy.max_attempts
     ):
         STATE_MACHINE.transition(world, delivery, "fail", **changes)
@@ -329,20 +329,20 @@ def record_attempt(
         )
 
 
-def is_success(world: World, answer: HttpResult) -> bool:
+def is_success(world: World, response: HttpResult) -> bool:
     """Return whether the receiver responded with 200 or, by one assumption, any 2xx (B-84)."""
     return (
-        answer.ok
+        response.ok
         if settings(world).assumptions.webhook_success == "2xx"
-        else answer.status_code == 200
+        else response.status_code == 200
     )
 
 
-def _final(world: World, answer: HttpResult) -> bool:
+def _final(world: World, response: HttpResult) -> bool:
     """Return whether no retry follows: 5xx and no response get one, by a setting all (B-84)."""
     if settings(world).assumptions.webhook_retry == "all":
         return False
-    return answer.status_code is not None and answer.status_code // 100 != 5
+    return response.status_code is not None and response.status_code // 100 != 5
 
 
 def attempt_again(world: World, job: Job) -> None:

@@ -232,11 +232,11 @@ def ping_result(
 ) -> Generator[PingEndpoint, HttpResult, None]:
     """Ping the endpoint; 422 ``WEBHOOK_ENDPOINT_UNREACHABLE`` unless 2xx within 10 s (B-82)."""
     event = world.event("webhook.ping", EventData(to_wire(endpoint)))
-    answer = yield PingEndpoint(endpoint=endpoint, event=event.id, body=encode(event))
-    if not answer.ok:
-        errors = {"url": [f"the ping was not answered with a 2xx: {answer.reason}"]}
+    response = yield PingEndpoint(endpoint=endpoint, event=event.id, body=encode(event))
+    if not response.ok:
+        errors = {"url": [f"the ping was not answered with a 2xx: {response.reason}"]}
         raise ApiError(
-            "WEBHOOK_ENDPOINT_UNREACHABLE", param="url", errors=errors, reason=answer.reason
+            "WEBHOOK_ENDPOINT_UNREACHABLE", param="url", errors=errors, reason=response.reason
         )
 
 

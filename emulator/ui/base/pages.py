@@ -176,8 +176,8 @@ def application(
     """Return the application. A path with a slash too many or too few is not found either."""
     # Any page will do for a client that went away before its form was complete; an error would be
     # logged.
-    answers = {404: not_found, 405: method_not_allowed, ClientDisconnect: not_found}
-    app = Starlette(routes=routes, exception_handlers=answers)
+    responses = {404: not_found, 405: method_not_allowed, ClientDisconnect: not_found}
+    app = Starlette(routes=routes, exception_handlers=responses)
     app.router.redirect_slashes = False
     return app
 

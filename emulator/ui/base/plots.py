@@ -267,8 +267,8 @@ async def newest(
     rows: list[Any] = []
     number: int | None = 1
     while number and number <= pages:
-        answer = await get(path, page=number, page_size=size, **filters)
-        page = answer.get("entries", answer)
+        response = await get(path, page=number, page_size=size, **filters)
+        page = response.get("entries", response)
         rows += page["data"]
         number = number + 1 if page["pagination"]["next"] else None
     return Newest(rows[::-1], page["pagination"]["count"], SAID.get(filters.get("kind", path), ""))

@@ -110,11 +110,11 @@ async def step(request: ConsoleRequest, form: Mapping[str, str]) -> Notice:
             wrong = request.language.gettext("Write an amount, such as {example}.", example=example)
             return Notice(False, wrong, ("amount",))
         body = {**(body or {}), "amount": amount}
-    answer = await request.call(taken["method"], taken["path"], body=body)
+    response = await request.call(taken["method"], taken["path"], body=body)
     done = labels.DONE.get(STEPS_DONE.get(taken["name"].partition("_")[0], ""))
     if done is None:
         return Notice(True, request.language.gettext("Done: {action}.", action=taken["label"]))
-    return Notice(True, request.language.gettext(done, **await _values(request, answer)))
+    return Notice(True, request.language.gettext(done, **await _values(request, response)))
 
 
 STEPS_DONE = {
@@ -136,9 +136,9 @@ async def perform(request: ConsoleRequest, name: str, form: Mapping[str, str]) -
     before = await request.get("app") if name == "settings" else {}
     path = path.format(_id=quote(form.get("_id", ""), safe="") or "-")
     body = None if method == "DELETE" else api_client.body_of(form)
-    answer = await request.call(method, path, body=body)
-    differs = _differs(request.language, before, answer) if name == "settings" else []
-    done = request.language.gettext(labels.DONE[name], **await _values(request, answer))
+    response = await request.call(method, path, body=body)
+    differs = _differs(request.language, before, response) if name == "settings" else []
+    done = request.language.gettext(labels.DONE[name], **await _values(request, response))
     return Notice(True, " ".join([done, *differs]))
 
 
@@ -156,23 +156,23 @@ async def replay_all(request: ConsoleRequest, form: Mapping[str, str]) -> Notice
     """Replay every failed delivery to the endpoint ``_id``, the oldest first."""
     endpoint = quote(form.get("_id", ""), safe="") or "-"
     filters: dict[str, Any] = {"kind": "webhook_delivery", "related": endpoint, "status": "failed"}
-    answers = [
+    responses = [
         await request.call("POST", f"/v1/webhooks/{endpoint}/deliveries/{each['id']}/retry/")
         for each in (await newest(request.get, "objects", **filters)).rows
     ]
-    arrived = sum(answer["status"] == "succeeded" for answer in answers)
+    arrived = sum(response["status"] == "succeeded" for response in responses)
     text = request.language.ngettext(
         "{count} delivery replayed, {arrived} accepted.",
         "{count} deliveries replayed, {arrived} accepted.",
-        len(answers),
+        len(responses),
         arrived=arrived,
     )
-    return Notice(arrived == len(answers), text)
+    return Notice(arrived == len(responses), text)
 
 
-async def _values(request: ConsoleRequest, answer: Any) -> dict[str, Any]:
+async def _values(request: ConsoleRequest, response: Any) -> dict[str, Any]:
     """Return a notice's values for placeholders: the response's fields, some in words."""
-    fields, language = dict(answer or {}), request.language
+    fields, language = dict(response or {}), request.language
     if isinstance(fields.get("status"), str):
         fields["status"] = status_name(language, str(fields.get("object")), fields["status"])
     if attempts := fields.get("attempts"):
@@ -242,9 +242,9 @@ async def recording(request: ConsoleRequest) -> TemplateAndValues:
 
 
 async def file(request: ConsoleRequest) -> Response:
-    answer = await _test(request)
+    response = await _test(request)
     saved = {"Content-Disposition": f'attachment; filename="{FILES[_form(request)]}"'}
-    return Response(answer.content, headers=saved, media_type="text/plain; charset=utf-8")
+    return Response(response.content, headers=saved, media_type="text/plain; charset=utf-8")
 
 
 def _form(request: ConsoleRequest) -> str:
@@ -288,12 +288,12 @@ async def send(request: ConsoleRequest, form: Mapping[str, str]) -> Notice:
     except (ValueError, RecursionError):
         return Notice(False, request.language.gettext("The body is not JSON."))
     try:
-        answer = await request.response(method, target, body=body)
+        response = await request.response(method, target, body=body)
     except ApiRequestError as error:
         notice = Notice(False, labels.translated(request.language, error.message))
         return notice._replace(page=await _logged(request, error.request_id))
-    text = request.language.gettext("Sent: {status}.", status=answer.status_code)
-    return Notice(True, text, page=await _logged(request, answer.headers.get("request-id")))
+    text = request.language.gettext("Sent: {status}.", status=response.status_code)
+    return Notice(True, text, page=await _logged(request, response.headers.get("request-id")))
 
 
 async def _logged(request: ConsoleRequest, id: str | None) -> str | None:

@@ -27,24 +27,24 @@ FORWARDED = ("content-type", "content-security-policy", "referrer-policy", "x-co
 
 async def html(request: ConsoleRequest) -> Response:
     """Return an email as HTML. The page shows it in a sandboxed frame."""
-    answer = await request.response(
+    response = await request.response(
         "GET", f"{CONTROL}/emails/{request.id}/html", {"language": request.query.get("written")}
     )
-    headers = {name: answer.headers[name] for name in FORWARDED if name in answer.headers}
-    return Response(answer.content, headers=headers)
+    headers = {name: response.headers[name] for name in FORWARDED if name in response.headers}
+    return Response(response.content, headers=headers)
 
 
 async def raw(request: ConsoleRequest) -> Response:
-    answer = await request.response("GET", f"{CONTROL}/emails/{request.id}/raw")
-    return Response(answer.content, media_type="text/plain; charset=utf-8")
+    response = await request.response("GET", f"{CONTROL}/emails/{request.id}/raw")
+    return Response(response.content, media_type="text/plain; charset=utf-8")
 
 
 async def attachment(request: ConsoleRequest) -> Response:
     # Loaded on first use: most servers never show an email.
     from email import message_from_bytes, policy
 
-    answer = await request.response("GET", f"{CONTROL}/emails/{request.id}/raw")
-    message: EmailMessage = message_from_bytes(answer.content, policy=policy.default)
+    response = await request.response("GET", f"{CONTROL}/emails/{request.id}/raw")
+    message: EmailMessage = message_from_bytes(response.content, policy=policy.default)
     for part in message.iter_attachments():
         if part.get_filename() == request.http.path_params["name"]:
             return Response(part.get_content(), media_type=part.get_content_type())
@@ -55,11 +55,11 @@ async def export(request: ConsoleRequest) -> Response:
     """Return a snapshot as a file; by the link to share it, a scrubbed one."""
     name = request.id
     share = request.query.get("share") == "true"
-    answer = await request.response(
+    response = await request.response(
         "GET", f"{CONTROL}/snapshots/{name}", {"share": str(share).lower()}
     )
     saved = {"Content-Disposition": f'attachment; filename="{name}{"-shared" * share}.json"'}
-    return Response(answer.content, headers=saved, media_type="application/json")
+    return Response(response.content, headers=saved, media_type="application/json")
 
 
 HANDLERS: Mapping[str, Callable[[ConsoleRequest], Awaitable[Response]]] = {

@@ -74,8 +74,8 @@ class ConsoleRequest(BrowserRequest):
         self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None
     ) -> Any:
         """Return the JSON of the API's response. Raises :class:`ApiRequestError`."""
-        answer = await self.response(method, path, query, body)
-        return answer.json() if answer.content else None
+        response = await self.response(method, path, query, body)
+        return response.json() if response.content else None
 
     async def response(
         self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None

@@ -168,7 +168,7 @@ async def journal_entry(request: ConsoleRequest) -> TemplateAndValues:
         "events": events,
         "changes": changes,
         "changed": len(kinds),
-        "answer": journal_answer(request.language, entry, len(kinds)),
+        "answer": journal_response(request.language, entry, len(kinds)),
         "as_code": code.text,
         "form": form,
         "forms": CODE,
@@ -180,7 +180,7 @@ def _decoded(parts: Mapping[str, msgspec.Raw]) -> dict[str, Any]:
     return {name: msgspec.json.decode(part) for name, part in parts.items()}
 
 
-def journal_answer(language: Language, entry: Mapping[str, Any], changed: int) -> str:
+def journal_response(language: Language, entry: Mapping[str, Any], changed: int) -> str:
     if entry["status"] >= 400:
         body = entry["response_body"] if isinstance(entry["response_body"], dict) else {}
         error = body.get("error", body)

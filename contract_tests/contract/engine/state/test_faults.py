@@ -199,10 +199,10 @@ EMAILS = (f"{number}@example.com" for number in count())
 def creating(sandbox: Sandbox, until: int) -> httpx.Response:
     """Create customers; return the first response of a status: TinyDB saves after the response."""
     while True:
-        answer = sandbox.api.http.post("/customers/", json={"email": next(EMAILS), "name": "Awa"})
-        if answer.status_code == until:
-            return answer
-        assert answer.status_code in (201, 500), answer.text
+        response = sandbox.api.http.post("/customers/", json={"email": next(EMAILS), "name": "Awa"})
+        if response.status_code == until:
+            return response
+        assert response.status_code in (201, 500), response.text
         time.sleep(0.02)
 
 
@@ -334,11 +334,13 @@ def test_a_change_of_the_clock_is_stored_before_it_is_answered(tmp_path: Path) -
         make(0)
         clock = f"{emulator.url}/_emulator/clock"
         for path, body in (("/advance", {"by": "1h"}), ("/run", {"rate": 0.001}), ("/freeze", {})):
-            answer = httpx.post(clock + path, json=body, headers=HEADERS).raise_for_status().json()
+            response = (
+                httpx.post(clock + path, json=body, headers=HEADERS).raise_for_status().json()
+            )
             emulator.kill()
             emulator.start()
             now = httpx.get(clock, headers=HEADERS).json()
-            assert now["now"] >= answer["now"]
+            assert now["now"] >= response["now"]
             assert now["mode"] == ("running" if path == "/run" else "frozen")
 
 
@@ -376,10 +378,10 @@ def test_a_full_disk_ends_in_clear_errors_and_no_damage(tmp_path: Path) -> None:
     with process(f"sqlite:{tmp_path}/worlds.db") as (emulator, make, known):
         made = [make(0).json()["id"]]
         limited(emulator, 300_000)
-        answers = [make(number) for number in range(1, 60)]
-        rejected = [answer.json() for answer in answers if answer.status_code == 500]
-        made += [answer.json()["id"] for answer in answers if answer.is_success]
-        assert {answer["code"] for answer in rejected} == {"DATABASE_ERROR"}
+        responses = [make(number) for number in range(1, 60)]
+        rejected = [response.json() for response in responses if response.status_code == 500]
+        made += [response.json()["id"] for response in responses if response.is_success]
+        assert {response["code"] for response in rejected} == {"DATABASE_ERROR"}
         assert "cannot be stored, so nothing was done" in rejected[-1]["message"]
         assert known() == made
         advance = f"{emulator.url}/_emulator/clock/advance"
@@ -402,15 +404,15 @@ def test_a_file_that_cannot_be_written_is_reported_until_it_can(tmp_path: Path) 
     with process(f"tinydb:{tmp_path}/worlds.json") as (emulator, make, known):
         limited(emulator, 100)
         made, numbers = [], count()
-        while (answer := make(next(numbers))).is_success:
-            made.append(answer.json()["id"])
+        while (response := make(next(numbers))).is_success:
+            made.append(response.json()["id"])
             time.sleep(0.02)
-        assert answer.json()["code"] == "DATABASE_ERROR"
+        assert response.json()["code"] == "DATABASE_ERROR"
         assert known() == made[:100]
         limited(emulator, resource.RLIM_INFINITY)
-        while not (answer := make(next(numbers))).is_success:
+        while not (response := make(next(numbers))).is_success:
             time.sleep(0.02)
-        made.append(answer.json()["id"])
+        made.append(response.json()["id"])
         assert emulator.stop() == 0
     assert not list(tmp_path.glob(".*.part"))
     tables = json.loads((tmp_path / "worlds.json").read_text())

@@ -170,7 +170,7 @@ ACTS = 12
 def played(place: str, *, restarts: bool) -> str:
     """Return a walk's responses, and the last world; ``restarts`` give each act another server."""
     seen: Any = SimpleNamespace()  # what a walker asks, of whatever server there is
-    walker, answers = Walker(seen, seed=4), []
+    walker, responses = Walker(seen, seed=4), []
     with ExitStack() as stack:
         for number in range(ACTS):
             if restarts or not number:
@@ -187,18 +187,20 @@ def played(place: str, *, restarts: bool) -> str:
                         assert time.monotonic() < until
             if number in (0, ACTS - 1):
                 once = {"email": "once@example.com", "name": "Awa", "metadata": {"b": 1, "a": 2}}
-                answers.append(seen.api.post("/v1/customers/", once, **{"Idempotency-Key": "once"}))
+                responses.append(
+                    seen.api.post("/v1/customers/", once, **{"Idempotency-Key": "once"})
+                )
             elif number in (ACTS // 3, ACTS // 2):
                 path = "" if number < ACTS // 2 else "/before/restore"
-                answers.append(
+                responses.append(
                     seen.api.post(f"/_emulator/snapshots{path}", {} if path else {"name": "before"})
                 )
             elif number % 5 == 0:
-                answers.append(seen.api.post("/_emulator/clock/advance", {"by": "5h"}))
+                responses.append(seen.api.post("/_emulator/clock/advance", {"by": "5h"}))
             elif number in (2, ACTS - 3):
                 if number == 2:
                     seen.api.post("/v1/reset", {})
-                answers.append(
+                responses.append(
                     seen.api.post(
                         "/v1/customers/", {"email": f"{number}@example.com", "name": "Awa"}
                     )
@@ -208,11 +210,11 @@ def played(place: str, *, restarts: bool) -> str:
             else:
                 assert walker.act() is None
         seen.api.post("/_emulator/snapshots", {"name": "end"})
-        answers += [
+        responses += [
             seen.api.get("/_emulator/events?page_size=100"),
             seen.api.get("/_emulator/emails"),
         ]
-        return repr([*answers, *walker.answers, seen.api.get("/_emulator/snapshots/end")])
+        return repr([*responses, *walker.responses, seen.api.get("/_emulator/snapshots/end")])
 
 
 def test_restarts_change_nothing(place: str) -> None:
@@ -230,10 +232,10 @@ class Distant(SqliteStore):
     """A store as on another machine, silent for a moment; it starts with one App's world."""
 
     is_remote = True
-    answers_about = "near"
+    responses_about = "near"
 
     async def read(self, key: Key, pause: Pause) -> Loaded:
-        if self.answers_about not in (key.name, "all"):
+        if self.responses_about not in (key.name, "all"):
             raise Away(self.name)
         return self.load(key)
 
@@ -265,7 +267,7 @@ def test_a_page_is_missing_only_once_all_stored_worlds_are_known(tmp_path: Path)
             with pytest.raises(Away):
                 await engine.owner(links["far"], None)
             await asyncio.sleep(TICK_SECONDS)
-        store.answers_about = "all"
+        store.responses_about = "all"
         while await is_away(engine, "pl_unknown"):
             await asyncio.sleep(TICK_SECONDS)
         assert await engine.owner(links["far"], None) is not None

@@ -26,8 +26,8 @@ def call(method, path, body=None):
     for pause in (1, 2, 4, 8):
         request = Request(os.environ["PAYMENTS_EMULATOR_URL"] + path, data, headers, method=method)
         try:
-            with urlopen(request, timeout=10) as answer:
-                return json.load(answer)
+            with urlopen(request, timeout=10) as response:
+                return json.load(response)
         except HTTPError as error:
             error.close()
             if error.code == 409 and path == "/v1/customers/":

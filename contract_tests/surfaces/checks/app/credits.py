@@ -82,8 +82,8 @@ def call(method, path, body=None, key=None):
             request = Request(
                 os.environ["PAYMENTS_EMULATOR_URL"] + path, data, headers, method=method
             )
-            with urlopen(request, timeout=limit) as answer:
-                return json.load(answer)
+            with urlopen(request, timeout=limit) as response:
+                return json.load(response)
         except (OSError, HTTPException, ValueError) as error:
             if mistake == "swallows errors":
                 return {}
@@ -200,7 +200,7 @@ class Receiver(BaseHTTPRequestHandler):
                 Thread(target=lambda: [time.sleep(GAP), handle(event)], daemon=False).start()
             else:
                 handle(event)
-        self.answer(status)
+        self.response(status)
 
     def do_GET(self):
         """The page to which the buyer returns."""
@@ -211,9 +211,9 @@ class Receiver(BaseHTTPRequestHandler):
         }.get(mistake, [])
         if mistake == "the redirect is a payment" or (paid and status_of(session) in paid):
             grant_once(session)
-        self.answer(200)
+        self.response(200)
 
-    def answer(self, status):
+    def response(self, status):
         self.send_response(status)
         self.send_header("Content-Length", "0")
         self.end_headers()

@@ -434,8 +434,8 @@ def test_objects_that_belong_to_others_are_a_difference(payments: Emulator) -> N
 
     def play(payments: Emulator) -> None:
         awa, ben = customer(payments, "awa"), customer(payments, "ben")
-        answer = payments.client.get(f"/v1/customers/{ben}/")
-        for each in (awa, ben if answer.is_success else awa):
+        response = payments.client.get(f"/v1/customers/{ben}/")
+        for each in (awa, ben if response.is_success else awa):
             post(
                 payments,
                 "/v1/payment-intents/",
@@ -554,12 +554,12 @@ def repeating(attempts: int, pause: Callable[[httpx.Response], float], customers
         for name in ("awa", "ben", "cat", "dan", "eve")[:customers]:
             for _ in range(attempts):
                 body = {"email": f"{name}@example.com", "name": name}
-                answer = payments.client.post(
+                response = payments.client.post(
                     "/v1/customers/", json=body, headers={"Idempotency-Key": name}
                 )
-                if answer.is_success:
+                if response.is_success:
                     break
-                time.sleep(pause(answer))
+                time.sleep(pause(response))
 
     return play
 
@@ -568,7 +568,7 @@ def test_pauses_of_zero_are_recognized_and_said_once(payments: Emulator) -> None
     """A test's client seldom waits, and forty paragraphs hide defects. A busy machine may delay."""
     pauses = chain([1.1], repeat(0.0))
     report = payments.test_app(
-        repeating(3, lambda answer: next(pauses), 5), only=["throttled", "error-after"]
+        repeating(3, lambda response: next(pauses), 5), only=["throttled", "error-after"]
     )
     assert report.passed
     assert report.text().count("No attempt waited") == 1

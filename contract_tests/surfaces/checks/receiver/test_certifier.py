@@ -85,7 +85,7 @@ class Receiver:
     objects: set[str] = field(default_factory=set)
     busy: int = 0
 
-    def answer(self, request: Request) -> int:
+    def response(self, request: Request) -> int:
         """Return the status a request is answered with; what was accepted is remembered."""
         status = self.defect(self, request) or (200 if genuine(self.method, request) else 401)
         if status == 200:
@@ -121,7 +121,7 @@ class Receiver:
         read = reader.read if self.in_one_go and length < SMALL else reader.readexactly
         request = Request(headers, await read(length), self.busy - 1)
         self.received.append(request)
-        status = self.answer(request)
+        status = self.response(request)
         self.busy -= 1
         if status > 0:
             more = "Location: /elsewhere\r\n" if 300 <= status < 400 else ""
@@ -381,7 +381,7 @@ def test_a_receiver_that_takes_no_good_event_is_asked_no_more() -> None:
         ("ping", False),
         ("good", False),
     ]
-    with pytest.raises(certifier.NoReceiver, match="closed before the answer"):
+    with pytest.raises(certifier.NoReceiver, match="closed before the response"):
         certify(Receiver(defect=where(lambda receiver, request: True, -1)))
     result = next(
         result for result in certify(Receiver(defect=REJECTED["garbage"])) if not result.passed

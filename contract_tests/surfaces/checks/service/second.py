@@ -17,7 +17,7 @@ from contract_tests.support.sandbox import RunningServer
 from emulator.checks.service.runner import Help, Runner
 from emulator.checks.service.service import EventReceiver, Service
 from emulator.checks.service.verdicts import CalibrationReport
-from emulator.checks.suite.mutants import MUTANTS, Mutant, MutationPoint, ServiceAnswer, shown
+from emulator.checks.suite.mutants import MUTANTS, Mutant, MutationPoint, ServiceResponse, shown
 from emulator.checks.suite.wrong_service import WrongService
 from emulator.document.probes import collected
 from emulator.engine.redaction import redact_value
@@ -127,15 +127,15 @@ def _error(
 ) -> Deviation:
     """Give errors with this code and status another code, perhaps another status, in any shape."""
 
-    def change(answer: ServiceAnswer) -> ServiceAnswer:
-        if answer.status != status or not isinstance(answer.body, dict):
-            return answer
-        given = answer.body.get("error", answer.body)
+    def change(response: ServiceResponse) -> ServiceResponse:
+        if response.status != status or not isinstance(response.body, dict):
+            return response
+        given = response.body.get("error", response.body)
         if str(given.get("code", "")).upper() != code:
-            return answer
-        nested = "error" in answer.body
+            return response
+        nested = "error" in response.body
         changed = {**given, "code": other.lower() if nested else other}
-        return answer._replace(
+        return response._replace(
             status=other_status or status, body={"error": changed} if nested else changed
         )
 
@@ -148,11 +148,11 @@ def _shown(
     return _deviation(shown(kind, fields), probe)
 
 
-def _lists_without_previous(answer: ServiceAnswer) -> ServiceAnswer:
-    if not isinstance(answer.body, dict) or answer.body.get("object") != "list":
-        return answer
-    return answer._replace(
-        body={**answer.body, "pagination": {**answer.body["pagination"], "previous": None}}
+def _lists_without_previous(response: ServiceResponse) -> ServiceResponse:
+    if not isinstance(response.body, dict) or response.body.get("object") != "list":
+        return response
+    return response._replace(
+        body={**response.body, "pagination": {**response.body["pagination"], "previous": None}}
     )
 
 

@@ -15,8 +15,8 @@ def post(path, body):
     request = Request(
         os.environ["PAYMENTS_EMULATOR_URL"] + path, json.dumps(body).encode(), headers
     )
-    with urlopen(request, timeout=60) as answer:
-        return json.load(answer)
+    with urlopen(request, timeout=60) as response:
+        return json.load(response)
 
 
 customer = post("/v1/customers/", {"email": "awa@example.com", "name": "Awa Diop"})["id"]

@@ -16,9 +16,9 @@ def call(method: str, path: str, **options: Any) -> httpx.Response:
 
 
 def create(path: str, body: BaseModel, model: type[Model]) -> Model:
-    answer = call("POST", f"/v1{path}", json=body.model_dump(mode="json", exclude_unset=True))
-    assert answer.status_code == 201, answer.text
-    return model.model_validate_json(answer.text)
+    response = call("POST", f"/v1{path}", json=body.model_dump(mode="json", exclude_unset=True))
+    assert response.status_code == 201, response.text
+    return model.model_validate_json(response.text)
 
 
 def get(path: str, model: type[Model], **query: str) -> Model:

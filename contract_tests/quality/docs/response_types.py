@@ -1,4 +1,4 @@
-"""Test helpers' types, for checkers: ``python -m contract_tests.quality.docs.answer_types``.
+"""Test helpers' types, for checkers: ``python -m contract_tests.quality.docs.response_types``.
 
 They are written from the two OpenAPI documents into ``emulator/testing/objects.pyi``, and from
 there into the package for Node (``objects.d.ts``): a misspelt field of an answer is an error of
