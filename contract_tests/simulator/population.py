@@ -281,7 +281,7 @@ def pay(pick: Pick, number: int, path: str, method: int) -> Requests:
     pick=NUMBERS,
     result=("succeeded", "succeeded", "failed"),
 )
-def response(pick: Pick, number: int, path: str, result: str) -> Requests:
+def answer(pick: Pick, number: int, path: str, result: str) -> Requests:
     yield "POST", f"/_emulator/{path}/{pick(kind_of(path), number).id}/answer", {"result": result}
 
 

@@ -62,7 +62,7 @@ class Receiver:
         self.react: Callable[[Received], object] = lambda received: None
         self.reply: Callable[[Received], Reply] = self._next_status
         self._released = threading.Event()
-        self._server = HttpReceiver(self._response)
+        self._server = HttpReceiver(self._respond)
         if tls:
             self._server.socket = tls.wrap_socket(
                 self._server.socket, server_side=True, do_handshake_on_connect=False
@@ -93,7 +93,7 @@ class Receiver:
         self.release()
         self._server.close()
 
-    def _response(self, request: ReceivedRequest) -> ReceiverReply | None:
+    def _respond(self, request: ReceivedRequest) -> ReceiverReply | None:
         headers = {name.lower(): value for name, value in request.headers.items()}
         received = Received(request.path, headers, request.body)
         self.received.append(received)

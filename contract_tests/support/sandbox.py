@@ -180,7 +180,7 @@ class Sandbox:
     def act(self, thing: Any, action: str, **body: Any) -> Any:
         return self.api.post(f"{path_of(thing)}/{action}/", body)
 
-    def response(self, thing: Any, result: str, **fields: Any) -> Any:
+    def answer(self, thing: Any, result: str, **fields: Any) -> Any:
         """Have the operator, or the buyer at a check, answer at once."""
         return self.control.post(f"{path_of(thing)}/answer", {"result": result, **fields})
 

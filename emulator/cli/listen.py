@@ -93,7 +93,7 @@ def listen(
     ):
         listener = Listener(emulator, receivers, target, secret, as_json=as_json)
         with (
-            HttpReceiver(listener.response) as receiver,
+            HttpReceiver(listener.respond) as receiver,
             listener.registered(f"{receiver.url}/", events.split(",")),
         ):
             introduce(listener.endpoint, target, secret, as_json=as_json)
@@ -227,7 +227,7 @@ class Listener:
     def _exists(self) -> bool:
         return bool(self._emulator.get("/names", ids=self.endpoint["id"]))
 
-    def response(self, request: ReceivedRequest) -> ReceiverReply:
+    def respond(self, request: ReceivedRequest) -> ReceiverReply:
         """Forward one request. Respond to pings here: they only test that this endpoint exists."""
         import hmac  # not needed by the help of a command line, nor the rest
 

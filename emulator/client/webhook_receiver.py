@@ -44,9 +44,9 @@ class HttpReceiver(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 1000
 
-    def __init__(self, response: Responder, port: int = 0) -> None:
+    def __init__(self, respond: Responder, port: int = 0) -> None:
         super().__init__(("127.0.0.1", port), _Handler)
-        self.response = response
+        self.respond = respond
         self.url: str = f"http://127.0.0.1:{self.server_port}"
         self._thread = threading.Thread(
             target=self.serve_forever, args=(POLL,), name="http-receiver", daemon=True
@@ -79,7 +79,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_error(400, "Content-Length is not a number")
             return
         body = self.rfile.read(int(length))
-        if (reply := self.server.response(ReceivedRequest(self.path, self.headers, body))) is None:
+        if (reply := self.server.respond(ReceivedRequest(self.path, self.headers, body))) is None:
             return
         self.send_response(reply.status)
         for name, value in {"content-length": str(len(reply.body)), **reply.headers}.items():

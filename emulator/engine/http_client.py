@@ -365,7 +365,7 @@ class Response:
 
     def on_headers_complete(self) -> None:
         status = self._parser.get_status_code()
-        if not self.complete and status >= 200:  # lower ones precede the answer
+        if not self.complete and status >= 200:  # lower ones precede the response
             self.status = status
 
     def on_body(self, body: bytes) -> None:
@@ -396,5 +396,5 @@ async def _receive(reader: StreamReader) -> Response:
 
 def _closed(response: Response) -> Unreachable:
     return Unreachable(
-        f"the connection was closed {'within' if response.status else 'before'} the answer"
+        f"the connection was closed {'within' if response.status else 'before'} the response"
     )

@@ -146,7 +146,7 @@ class Receiver:
 
     def open(self, name: str) -> tuple[str, WebhookCollector]:
         if self._server is None:
-            self._server = HttpReceiver(self._response)
+            self._server = HttpReceiver(self._respond)
             self._server.start()
         self._collectors[name] = collector = WebhookCollector()
         return f"{self._server.url}/{name}", collector
@@ -160,7 +160,7 @@ class Receiver:
             self._server.close()
             self._server = None
 
-    def _response(self, request: ReceivedRequest) -> ReceiverReply:
+    def _respond(self, request: ReceivedRequest) -> ReceiverReply:
         collector = self._collectors.get(request.path.strip("/"))
         if collector is None:
             return ReceiverReply(404)

@@ -130,7 +130,7 @@ class Webhooks:
         if found := self._matching(type, object):
             raise AssertionError(f"{type} was delivered, {len(found)} times.\n{self.summary()}")
 
-    def response(self, *statuses: int) -> Webhooks:
+    def answer(self, *statuses: int) -> Webhooks:
         """Answer the next deliveries with these statuses without forwarding them."""
         self._listening()
         self._statuses.extend(statuses)

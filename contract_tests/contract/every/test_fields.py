@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -131,11 +131,10 @@ class Case(Subject):
         body.pop(self.field, None)
         return self.send(body)
 
-    def answer(self, body: dict[str, Any]) -> Response:
-        response = self.send(body)
-        assert response.is_success, f"{self.name}: {body} -> {response.text}"
-        answer: Response = response.json()
-        return answer
+    def response(self, body: dict[str, Any]) -> Response:
+        sent = self.send(body)
+        assert sent.is_success, f"{self.name}: {body} -> {sent.text}"
+        return cast("Response", sent.json())
 
 
 BESIDE: dict[str, set[str]] = {
@@ -207,12 +206,12 @@ def shows_null(case: Case) -> bool:
 
 def outcome(case: Case, response: ApiResponse) -> tuple[int, str | None, str]:
     """Return a response's status, error code and shown field; an id of any object."""
-    answer = response.json()
-    code = answer.get("code") if not response.is_success else None
+    body = response.json()
+    code = body.get("code") if not response.is_success else None
     return (
         response.status_code,
         code,
-        re.sub(r"_[0-9A-Za-z]{24}|every-\d+", "", str(case.shown(answer))),
+        re.sub(r"_[0-9A-Za-z]{24}|every-\d+", "", str(case.shown(body))),
     )
 
 

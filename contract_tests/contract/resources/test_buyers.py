@@ -94,7 +94,7 @@ def test_a_bank_transfer_outlives_the_session(sandbox: Sandbox, fails: bool) -> 
     assert sandbox.status(session) == "processing"
     with sandbox.expect(*(["payment_intent.failed"] if fails else DONE)):
         if fails:
-            sandbox.response(intent, "failed")
+            sandbox.answer(intent, "failed")
         sandbox.advance("1h")
     assert sandbox.status(session) == ("expired" if fails else "complete")
     sandbox.buy_rejected(

@@ -196,7 +196,7 @@ def test_only_money_that_arrived_is_lost(sandbox: Sandbox) -> None:
     transfer = sandbox.pay(sandbox.method(type="bank_transfer", iban="FR1420041010050500013M02606"))
     deposit = {"id": transfer["transaction"]}
     assert "answer" in rejected(sandbox, deposit, status="completed")["message"]
-    sandbox.response(transfer, "failed")
+    sandbox.answer(transfer, "failed")
     for status in ("completed", "disputed"):
         assert rejected(sandbox, deposit, status=status)["param"] == "status"
 

@@ -112,7 +112,7 @@ def test_a_message_says_what_arrived_what_was_missed_and_what_is_to_come(world: 
 def test_the_receiver_answers_as_configured_and_forgets_when_it_listens_again(
     world: Emulator,
 ) -> None:
-    world.webhooks.response(500, 503)
+    world.webhooks.answer(500, 503)
     world.customer()
     assert world.webhooks.assert_delivered("customer.created", times=1)
     world.clock.advance("1h")

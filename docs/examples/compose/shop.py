@@ -57,16 +57,16 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self):
         # The health check asks here: the shop is ready once its receiver is registered.
-        self.response(200 if secrets else 503, orders)
+        self.respond(200 if secrets else 503, orders)
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers.get("content-length", 0)))
         if self.path == "/orders":
-            self.response(201, order())
+            self.respond(201, order())
         else:
-            self.response(hear(body, self.headers.get("service-signature", "")), {})
+            self.respond(hear(body, self.headers.get("service-signature", "")), {})
 
-    def response(self, status, body):
+    def respond(self, status, body):
         self.send_response(status)
         self.send_header("content-type", "application/json")
         self.end_headers()

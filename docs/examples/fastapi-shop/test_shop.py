@@ -76,7 +76,7 @@ def test_a_webhook_that_comes_three_times_counts_once(payments, shop, order):
 
 
 def test_a_webhook_that_fails_comes_again(payments, shop, order):
-    payments.webhooks.response(500, 500, 500)
+    payments.webhooks.answer(500, 500, 500)
     payments.pay(order)
     payments.clock.advance("1h")
     assert status(shop, order) == "paid"

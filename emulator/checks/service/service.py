@@ -234,7 +234,7 @@ class EventReceiver(HttpReceiver):
     """Receives the events of probes; ``url`` is where the service reaches it."""
 
     def __init__(self, url: str | None = None, port: int = 0) -> None:
-        super().__init__(self._response, port)
+        super().__init__(self._respond, port)
         self._received: dict[str, list[ReceivedRequest]] = {}
         self._arrived = threading.Condition()
         self.url = (url or self.url).rstrip("/")
@@ -263,7 +263,7 @@ class EventReceiver(HttpReceiver):
         """Return the requests at a path; a tunnel before the receiver may add a path of its own."""
         return next((found for at, found in self._received.items() if path.endswith(at)), [])
 
-    def _response(self, request: ReceivedRequest) -> ReceiverReply:
+    def _respond(self, request: ReceivedRequest) -> ReceiverReply:
         with self._arrived:
             before = self._received.setdefault(request.path, [])
             before.append(request)

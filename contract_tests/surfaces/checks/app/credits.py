@@ -200,7 +200,7 @@ class Receiver(BaseHTTPRequestHandler):
                 Thread(target=lambda: [time.sleep(GAP), handle(event)], daemon=False).start()
             else:
                 handle(event)
-        self.response(status)
+        self.respond(status)
 
     def do_GET(self):
         """The page to which the buyer returns."""
@@ -211,9 +211,9 @@ class Receiver(BaseHTTPRequestHandler):
         }.get(mistake, [])
         if mistake == "the redirect is a payment" or (paid and status_of(session) in paid):
             grant_once(session)
-        self.response(200)
+        self.respond(200)
 
-    def response(self, status):
+    def respond(self, status):
         self.send_response(status)
         self.send_header("Content-Length", "0")
         self.end_headers()

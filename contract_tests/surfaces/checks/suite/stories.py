@@ -237,7 +237,7 @@ def test_a_customer_is_stored_changed_and_deleted(payments: Emulator) -> None:
 
 @catches("webhook-never-retried")
 def test_a_webhook_that_failed_comes_again(payments: Emulator) -> None:
-    payments.webhooks.response(500)
+    payments.webhooks.answer(500)
     payments.customer()
     payments.clock.advance("1m")
     assert len(payments.webhooks.deliveries) == 2
