@@ -187,6 +187,38 @@ def test_scripts_of_the_workflow_contain_no_expressions_and_no_secrets() -> None
     assert "secrets." not in text
 
 
+# -- what is said of CI holds in its workflows
+
+
+def _commands(workflow: str, job: str) -> str:
+    """Return all commands of one job."""
+    jobs = yaml.safe_load((ROOT / ".github/workflows" / workflow).read_text("utf-8"))["jobs"]
+    return "\n".join(step["run"] for step in jobs[job]["steps"] if "run" in step)
+
+
+@pytest.mark.parametrize(
+    ("workflow", "job", "command"),
+    [
+        ("systems.yml", "everything", ".ci/run$"),
+        ("newest.yml", "constraints", ".ci/run --long$"),
+        ("newest.yml", "change", "gh workflow run systems.yml --ref"),
+        ("release.yml", "test", ".ci/run --long$"),
+    ],
+)
+def test_a_workflow_runs_the_command_that_contributing_promises(
+    workflow: str, job: str, command: str
+) -> None:
+    assert re.search(command, _commands(workflow, job), re.MULTILINE)
+
+
+@pytest.mark.parametrize("event", ["push", "pull_request", "workflow_dispatch"])
+def test_the_checks_of_a_change_begin_with_each_event(event: str) -> None:
+    """Without a filter, so for every branch. YAML reads the key ``on`` as true."""
+    triggers = yaml.safe_load((ROOT / ".github/workflows/systems.yml").read_text("utf-8"))[True]
+    assert event in triggers
+    assert triggers[event] is None
+
+
 def test_every_action_is_named_by_its_digest() -> None:
     """A tag can be moved. zizmor (``.ci/run``) examines the rest of a workflow's safety."""
     files = [ROOT / "action.yml", *(ROOT / ".github/workflows").glob("*.yml")]
