@@ -223,7 +223,7 @@ class AsyncWebhooks:
     ) -> None:
         """Assert that no event of a type (about an object) came. Waits for pending deliveries."""
 
-    async def response(self, *statuses: int) -> Webhooks:
+    async def answer(self, *statuses: int) -> Webhooks:
         """Answer the next deliveries with these statuses without forwarding them."""
 
     async def stop_forwarding(self) -> None:
