@@ -23,10 +23,10 @@ from contract_tests.simulator.walks import Transition, walk
 from emulator.control import worlds
 from emulator.core.unit_of_work import UnitOfWork
 from emulator.core.world import World
-from emulator.engine import journal
+from emulator.engine import logged_requests
 from emulator.engine.clock import UnitRunner
 from emulator.engine.engine import Engine
-from emulator.engine.journal import Checkpoint
+from emulator.engine.logged_requests import Checkpoint
 from emulator.engine.outbox import Outbox
 from emulator.engine.runtime import History
 from emulator.engine.storage.serialization import WorldHeader
@@ -180,7 +180,7 @@ DEFECTS = (
            ("internal error", "rewind"), ("race", "customer"), seed=11),
     Defect("worlds are never given up", Engine, "_make_room", _nothing_async, ("memory",),
            ("scan", "read", "pay"), seed=1),
-    Defect("card numbers are only searched as digits", journal, "redact", _only_digits,
+    Defect("card numbers are only searched as digits", logged_requests, "redact", _only_digits,
            ("secrets",), ("card", "method", "read")),
     Defect("imports are not validated", worlds, "validate", _nothing, ERRORS,
            ("save", "import", "customer", "advance")),

@@ -19,8 +19,8 @@ from emulator.core.lists import Page, Query, Selection, select
 from emulator.core.tables import Table
 from emulator.core.unit_of_work import Event
 from emulator.core.world import encode
+from emulator.engine.broker import KINDS, Message, Subscriber, restarted
 from emulator.engine.engine import Engine
-from emulator.engine.journal import KINDS, Message, Subscriber, restarted
 from emulator.engine.reading import read_page
 from emulator.engine.runtime import Runtime
 from emulator.resources.simulation.emails import ABOUT, Email

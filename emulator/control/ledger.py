@@ -16,7 +16,8 @@ from emulator.core.unit_of_work import Event, UnitOfWork
 from emulator.core.violations import Body
 from emulator.core.world import World, encode
 from emulator.engine.engine import Engine
-from emulator.engine.journal import Failure, LoggedRequest
+from emulator.engine.journal import Failure
+from emulator.engine.logged_requests import LoggedRequest
 from emulator.engine.reading import View
 from emulator.engine.runtime import MOMENT, Runtime
 from emulator.insight.explain.causality import Causality, LoggedUnit

@@ -8,7 +8,8 @@ from typing import Any
 from emulator.core.errors import ApiError
 from emulator.core.lists import Query
 from emulator.engine.engine import Engine
-from emulator.engine.journal import MAX_REQUESTS, LoggedRequest
+from emulator.engine.journal import MAX_REQUESTS
+from emulator.engine.logged_requests import LoggedRequest
 from emulator.engine.runtime import Runtime
 from emulator.insight.recording.builder import Builder
 from emulator.insight.recording.renderers import FORMS

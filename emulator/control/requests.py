@@ -21,8 +21,8 @@ from emulator.core.records import Record, to_wire
 from emulator.core.unit_of_work import Change
 from emulator.core.world import encode
 from emulator.engine.engine import Engine
-from emulator.engine.journal import (
-    Journal,
+from emulator.engine.journal import Journal
+from emulator.engine.logged_requests import (
     LoggedRequest,
     readable,
     redacted_headers,

@@ -67,7 +67,8 @@ from emulator.core.calendar import Timestamp
 from emulator.core.jobs import FailedJob, Job
 from emulator.core.unit_of_work import CheckFailed, UnitOfWork
 from emulator.core.world import World
-from emulator.engine.journal import Broker, Journal, restarted
+from emulator.engine.broker import Broker, restarted
+from emulator.engine.journal import Journal
 from emulator.engine.real_time import RealTime
 from emulator.engine.storage.serialization import WorldHeader
 from emulator.engine.storage.store import STORED, StorageError, WorldClosed, WorldPersistence

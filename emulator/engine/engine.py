@@ -21,10 +21,10 @@ from emulator.core.limits import WORLDS
 from emulator.core.records import Record
 from emulator.core.world import World
 from emulator.engine.clock import Clock, Scheduler, TimeSlice, let_go
+from emulator.engine.coverage import Coverage
 from emulator.engine.fixtures import Start
 from emulator.engine.http_client import WebhookSender
 from emulator.engine.inbox import Inbox
-from emulator.engine.journal import Coverage
 from emulator.engine.reference_data import ReferenceData
 from emulator.engine.runtime import Runtime
 from emulator.engine.storage import serialization

@@ -30,7 +30,7 @@ from emulator.engine.clock import (
 )
 from emulator.engine.http_client import WebhookSender
 from emulator.engine.inbox import Inbox
-from emulator.engine.journal import Checkpoint
+from emulator.engine.logged_requests import Checkpoint
 from emulator.engine.outbox import Outbox
 from emulator.engine.reading import View, compute, examine, read_page
 from emulator.engine.storage.serialization import WorldSnapshot, saved

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 from emulator.core.event_types import EVENTS
 from emulator.core.records import N_, Record
 from emulator.document.bundles import OperationSpec, error_codes, operation_specs
-from emulator.engine.journal import Coverage
+from emulator.engine.coverage import Coverage
 from emulator.resources.registry import STATE_MACHINES
 
 K = TypeVar("K")

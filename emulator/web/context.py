@@ -15,7 +15,7 @@ from starlette.types import Receive, Send
 from emulator.core.errors import ApiError
 from emulator.core.limits import KIB
 from emulator.core.world import World
-from emulator.engine.journal import Checkpoint
+from emulator.engine.logged_requests import Checkpoint
 from emulator.engine.runtime import Runtime
 from emulator.engine.storage.store import StorageError
 from emulator.resources.app.clients import IpAddress, resolve

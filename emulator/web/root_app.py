@@ -16,7 +16,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from emulator.core.errors import ApiError
 from emulator.core.world import World
-from emulator.engine.journal import MAX_BODY_BYTES, LoggedRequest, redacted_body, redacted_path
+from emulator.engine.logged_requests import (
+    MAX_BODY_BYTES,
+    LoggedRequest,
+    redacted_body,
+    redacted_path,
+)
 from emulator.engine.runtime import Runtime
 from emulator.web.context import SCOPE_KEY, RequestContext, Response, send_response
 

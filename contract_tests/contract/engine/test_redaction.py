@@ -22,7 +22,7 @@ from emulator.cli.logs import CODE_FORMS as CODE
 from emulator.cli.record import FORMS as RECORDINGS
 from emulator.cli.request_lines import text_line
 from emulator.client.webhook_receiver import HttpReceiver, ReceivedRequest, ReceiverReply
-from emulator.engine.journal import MAX_BODY_BYTES, redacted_body, redacted_text
+from emulator.engine.logged_requests import MAX_BODY_BYTES, redacted_body, redacted_text
 from emulator.engine.redaction import has_live_key, redact, redact_header
 from emulator.testing import Emulator, LocalServer
 from emulator.testing.collector import in_thread

@@ -14,7 +14,8 @@ from emulator.core import calendar
 from emulator.core.unit_of_work import Event
 from emulator.core.world import World, json_object
 from emulator.engine.inbox import PREFIX as INBOXES
-from emulator.engine.journal import Journal, LoggedRequest, redacted_text
+from emulator.engine.journal import Journal
+from emulator.engine.logged_requests import LoggedRequest, redacted_text
 from emulator.engine.reading import View
 from emulator.resources.webhooks.deliveries import WebhookDelivery
 from emulator.resources.webhooks.endpoints import WebhookEndpoint

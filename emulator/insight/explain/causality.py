@@ -10,7 +10,8 @@ from emulator.core.calendar import Timestamp
 from emulator.core.jobs import FailedJob, Job
 from emulator.core.records import Record
 from emulator.core.unit_of_work import Change, Event, UnitOfWork
-from emulator.engine.journal import Journal, LoggedRequest
+from emulator.engine.journal import Journal
+from emulator.engine.logged_requests import LoggedRequest
 from emulator.resources.simulation.emails import Email
 
 CAUSED: frozenset[type[Record]] = frozenset([Job, Event, Email])

@@ -15,7 +15,7 @@ import msgspec
 from emulator.core.jobs import FailedJob
 from emulator.core.records import N_, Record, hidden_fields
 from emulator.core.unit_of_work import Change, Event
-from emulator.engine.journal import LoggedRequest
+from emulator.engine.logged_requests import LoggedRequest
 from emulator.presentation.languages.language import Language
 from emulator.presentation.languages.wording import MONEY_FIELDS, failure_cause
 from emulator.resources.billing.subscriptions import Subscription

@@ -15,7 +15,8 @@ from typing import Any
 from emulator.core.errors import ApiError, invalid_field
 from emulator.document.tree import map_texts
 from emulator.engine.inbox import PREFIX as INBOXES
-from emulator.engine.journal import MAX_REQUESTS, redacted_headers
+from emulator.engine.journal import MAX_REQUESTS
+from emulator.engine.logged_requests import redacted_headers
 from emulator.engine.runtime import Runtime
 from emulator.insight.recording.journal_reader import (
     ID,

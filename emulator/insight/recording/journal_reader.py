@@ -12,7 +12,7 @@ import msgspec
 from emulator.core.records import Record
 from emulator.core.unit_of_work import Event
 from emulator.core.world import World, encode
-from emulator.engine.journal import LoggedRequest, readable
+from emulator.engine.logged_requests import LoggedRequest, readable
 from emulator.engine.runtime import Runtime
 from emulator.insight import names
 from emulator.insight.explain.causality import Causality, LoggedUnit
