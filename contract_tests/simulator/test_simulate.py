@@ -26,9 +26,9 @@ from emulator.core.world import World
 from emulator.engine import logged_requests
 from emulator.engine.clock import UnitRunner
 from emulator.engine.engine import Engine
+from emulator.engine.history import History
 from emulator.engine.logged_requests import Checkpoint
 from emulator.engine.outbox import Outbox
-from emulator.engine.runtime import History
 from emulator.engine.storage.serialization import WorldHeader
 from emulator.engine.storage.store import WorldPersistence
 from emulator.engine.storage.tinydb_store import TinyDBStore

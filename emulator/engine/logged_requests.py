@@ -40,8 +40,8 @@ class LoggedRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     ``began`` and ``answered`` are real time, in seconds of a monotonic clock. The request's body,
     which may hold a card number, is redacted before it is stored; path, query, headers and the
-    response when they are shown. Checkpoints and requests hold no reference to themselves, so the garbage
-    collector need not look at them (see ``Record``).
+    response when they are shown. Checkpoints and requests hold no reference to themselves, so the
+    garbage collector need not look at them (see ``Record``).
     """
 
     id: str

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import math
-from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from inspect import isgenerator
 from typing import Any, TypeVar, cast
@@ -13,9 +12,8 @@ from typing import Any, TypeVar, cast
 from emulator.core.calendar import Timestamp
 from emulator.core.errors import ApiError
 from emulator.core.lists import Selection
-from emulator.core.records import Record
 from emulator.core.unit_of_work import Effect, HttpResult, UnitOfWork
-from emulator.core.world import World, WorldContents
+from emulator.core.world import World
 from emulator.engine.advances import Advances, Target
 from emulator.engine.clock import (
     FROZEN,
@@ -26,68 +24,18 @@ from emulator.engine.clock import (
     Scheduler,
     TimeSlice,
     UnitRunner,
-    let_go,
 )
+from emulator.engine.history import History
 from emulator.engine.http_client import WebhookSender
 from emulator.engine.inbox import Inbox
-from emulator.engine.logged_requests import Checkpoint
 from emulator.engine.outbox import Outbox
-from emulator.engine.reading import View, compute, examine, read_page
-from emulator.engine.storage.serialization import WorldSnapshot, saved
+from emulator.engine.rate_limits import RateLimiter
+from emulator.engine.reading import View, examine, read_page
 from emulator.engine.storage.store import (
-    WORLD,
-    Edition,
     StorageError,
     WorldClosed,
     WorldPersistence,
 )
-from emulator.resources.app.settings import RateLimit, Settings
-
-# -- limits on the requests of one key (B-25)
-
-
-RETRY_SECONDS = 1
-"""Seconds to wait when too many requests are under way; it is not known when one of them ends."""
-
-MAX_RETRY_SECONDS = 24 * 3600
-"""The longest that a client is asked to wait, however low the rate."""
-
-
-class RateLimiter:
-    """A key's limits: requests take tokens from a filling bucket. ``now`` is monotonic seconds."""
-
-    def __init__(self) -> None:
-        self._in_progress = 0
-        self._limit: RateLimit | None = None
-        self._tokens = self._since = 0.0
-
-    @contextmanager
-    def acquire(self, own: Settings, now: float) -> Iterator[None]:
-        """Hold a place for one request while the context lasts; else 429, taking no token."""
-        if own.concurrency_limit is not None and self._in_progress >= own.concurrency_limit:
-            raise ApiError("TOO_MANY_REQUESTS", retry_after=RETRY_SECONDS)
-        if own.rate_limit is not None:
-            self._take(own.rate_limit, now)
-        self._in_progress += 1
-        try:
-            yield
-        finally:
-            self._in_progress -= 1
-
-    def _take(self, limit: RateLimit, now: float) -> None:
-        """Take a token, or raise 429 ``RATE_LIMIT_EXCEEDED`` with the whole seconds to wait."""
-        filled = self._tokens + (now - self._since) * limit.per_second
-        if limit != self._limit:  # a new bucket is full, which allows a burst
-            self._limit, filled = limit, limit.burst
-        self._tokens, self._since = min(filled, float(limit.burst)), now
-        if self._tokens < 1:
-            wait = min((1 - self._tokens) / limit.per_second, MAX_RETRY_SECONDS)
-            raise ApiError("RATE_LIMIT_EXCEEDED", retry_after=math.ceil(wait))
-        self._tokens -= 1
-
-
-# -- the runtime
-
 
 T = TypeVar("T")
 
@@ -99,7 +47,7 @@ MOMENT = 0.1
 
 
 class Runtime(UnitRunner):
-    """A served world with its parts. Parts are given the ones they call; ``history`` calls all.
+    """A served world with its parts. Each part is given the parts that it calls.
 
     ``last_used`` is when its last request was answered (real time, in seconds of the event loop's
     clock); 0 before the first. ``users``: requests that are served now.
@@ -116,7 +64,7 @@ class Runtime(UnitRunner):
         super().__init__(world, clock, scheduler, persistence)
         self.outbox: Outbox = Outbox(self, sender)
         self.advances: Advances = Advances(self, self.outbox)
-        self.history: History = History(self)
+        self.history: History = History(self, self.advances, self.outbox)
         self.users: int = 0
         self.last_used: float = 0.0
 
@@ -278,183 +226,3 @@ def _step(world: World, steps: Steps, response: HttpResult) -> tuple[bool, Any]:
         return False, steps.send(response)
     except StopIteration as end:
         return True, end.value
-
-
-# -- the past: checkpoints to rewind to, and named snapshots to restore
-
-
-class History:
-    """Replaces the world by an earlier or another one, after canceling advances and deliveries.
-
-    One of these changes runs at a time. A rewind counts on a past that a change before it may have
-    taken away; then it is a conflict. A restore and a reset need no past. ``_replaced`` counts the
-    changes; ``_start``: where the last led.
-
-    ``snapshots`` are the named ones, the oldest first. ``changing`` is held by what changes them or
-    the world.
-    """
-
-    def __init__(self, runtime: Runtime) -> None:
-        self.snapshots: dict[str, WorldSnapshot] = {}
-        self.changing: asyncio.Lock = asyncio.Lock()
-        self._runtime = runtime
-        self._replaced = 0
-        self._start: Checkpoint | None = None
-
-    def checkpoint(self) -> Checkpoint:
-        runtime = self._runtime
-        return Checkpoint(
-            runtime.journal.count, runtime.now(), runtime.world.counters.copy(), self._replaced
-        )
-
-    def beginning(self, checkpoint: Checkpoint | None) -> Checkpoint:
-        """Return where the present request began: its checkpoint, or the target of a later change.
-
-        The checkpoint of a request that was under way during a rewind may lie in a past that no
-        longer exists. A request that was rejected before it had a checkpoint changed nothing: it
-        begins where the world is.
-        """
-        if checkpoint is None:
-            return self.checkpoint()
-        return (
-            checkpoint
-            if self._start is None or checkpoint.replaced == self._replaced
-            else self._start
-        )
-
-    async def rewind(self, to: Checkpoint) -> int:
-        """Undo all units of work since a checkpoint, with clock and counters; return their number.
-
-        Raises 409 if another rewind, a restore or a reset came first, or if the journal no longer
-        goes back so far.
-        """
-        replaced = self._replaced
-        async with self.changing:
-            if self._replaced != replaced:
-                raise _too_late()
-            await self._cancel()
-            try:
-                return self._undo_since(to)
-            finally:
-                self._runtime.outbox.resume()
-
-    def _undo_since(self, to: Checkpoint) -> int:
-        """Rewind at once, in time set by the undone work; an error leaves everything as it was."""
-        runtime, world, journal = self._runtime, self._runtime.world, self._runtime.journal
-        if not journal.reaches(to):  # requests were served until all was canceled
-            raise _too_late()
-        units, clock, before = (
-            journal.since(to),
-            runtime.clock.another(to.now),
-            (world.counters, world.now),
-        )
-        for unit in units:
-            world.undo(unit)
-        world.counters, world.now = to.counters.copy(), to.now
-        if runtime.persistence:
-            try:
-                undone = [change for unit in units for change in unit.changes]
-                runtime.persistence.write(world, undone, clock.header(world))
-            except StorageError:
-                for unit in reversed(units):
-                    world.undo(unit.inverse())
-                world.counters, world.now = before
-                raise
-        journal.rewind(to)
-        self._restarted(clock, "rewind")
-        return len(units)
-
-    async def snapshot(self) -> WorldSnapshot:
-        """Return the world as it is now. Records never change, so only their filing is copied."""
-        runtime = self._runtime
-        async with self.changing:
-            head, contents = (
-                runtime.clock.header(runtime.world, goes_on=False),
-                WorldContents(runtime.world),
-            )
-            return WorldSnapshot(await compute(runtime.world.size, contents.world), head)
-
-    async def restore(self, snapshot: WorldSnapshot) -> None:
-        """Put a snapshot in the place of the world; its history begins with it."""
-        runtime = self._runtime
-        indexes = {table.kind: [*table.indexes] for table in runtime.world.tables()}
-        world = await compute(snapshot.world.size, _copy, snapshot.world, indexes)
-        clock = runtime.clock.another(snapshot.head.now, snapshot.head.mode, snapshot.head.rate)
-        world.now = clock.reached(world)
-        await let_go(await self.replace(world, clock, "restore"), runtime.scheduler.pauses)
-
-    async def replace(self, world: World, clock: Clock, cause: str) -> World:
-        """Put an unrelated world in the place of this one, which is returned; it has no history.
-
-        ``StorageError`` leaves the present one.
-        """
-        runtime = self._runtime
-        present = WorldSnapshot(world, clock.header(world))
-        async with self.changing, self._prepared(present) as edition:
-            await self._cancel()
-            try:
-                if runtime.persistence and edition:
-                    runtime.persistence.put(WORLD, edition, clock.header(world))
-                replaced, runtime.world = runtime.world, world
-                runtime.journal.clear()
-                self._restarted(clock, cause)
-                return replaced
-            finally:
-                runtime.outbox.resume()
-
-    async def store(self) -> None:
-        """Store the world for the first time. Raises ``StorageError``."""
-        now = WorldSnapshot(self._runtime.world, self._runtime.clock.header(self._runtime.world))
-        if self._runtime.persistence:
-            async with self._prepared(now) as edition:
-                self._runtime.persistence.put(WORLD, edition, now.head)
-
-    async def store_snapshot(self, name: str, snapshot: WorldSnapshot | None) -> None:
-        """Store a snapshot under a name, as newest; None deletes it. Raises ``StorageError``."""
-        if self._runtime.persistence:
-            async with self._prepared(snapshot) as edition:
-                self._runtime.persistence.put(name, edition, snapshot and snapshot.head)
-        replaced = [self.snapshots.pop(name).world] if name in self.snapshots else []
-        if snapshot is not None:
-            self.snapshots[name] = snapshot
-        if replaced:
-            await let_go(replaced.pop(), self._runtime.scheduler.pauses)
-
-    @asynccontextmanager
-    async def _prepared(self, snapshot: WorldSnapshot | None) -> AsyncIterator[Edition | None]:
-        """Store all of a world but the part stored with its placing; None without either."""
-        runtime = self._runtime
-        if runtime.persistence is None or snapshot is None:
-            yield None
-            return
-        pause = TimeSlice(runtime.scheduler.pauses).pause_if_over
-        async with runtime.persistence.prepared(saved(snapshot), pause) as edition:
-            yield edition
-
-    async def _cancel(self) -> None:
-        await self._runtime.advances.close()
-        await self._runtime.outbox.close()
-
-    def _restarted(self, clock: Clock, cause: str) -> None:
-        """Go on with the world that there is now, and say so to all that follow it."""
-        self._runtime.clock = clock
-        self._runtime.scheduler.plan(self._runtime)
-        self._replaced += 1
-        self._start = self.checkpoint()
-        self._runtime.publish_restart(cause)
-
-
-def _copy(original: World, indexes: Mapping[type[Record], list[str]]) -> World:
-    """Return a copy of a world with these indexes: made here and not with their first use."""
-    world = WorldContents(original).world()
-    for table in world.tables():
-        for field in indexes.get(table.kind, ()):
-            table.index(field)
-    return world
-
-
-def _too_late() -> ApiError:
-    message = (
-        "Another rewind, a restore or a reset of this world came first; look at the journal again."
-    )
-    return ApiError("INVALID_STATUS_TRANSITION", http_status=409, message=message)

@@ -10,7 +10,7 @@ import pytest
 from contract_tests.contract.http.line import Line
 from contract_tests.support.sandbox import Sandbox
 from emulator.core.errors import ApiError
-from emulator.engine.runtime import MAX_RETRY_SECONDS, RateLimiter
+from emulator.engine.rate_limits import MAX_RETRY_SECONDS, RateLimiter
 from emulator.resources.app.settings import RateLimit, Settings
 
 HOURLY = 1 / 3600
