@@ -18,11 +18,11 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
-from emulator.engine.clock import TimeSlice
 from emulator.engine.http_client import Unreachable
 from emulator.engine.real_time import RealTime
 from emulator.engine.storage import tinydb_store
 from emulator.engine.storage.tinydb_store import BATCH_SECONDS, TinyDBStore
+from emulator.engine.time_slices import TimeSlice
 
 # -- time: an event loop that never waits, and clocks of this process that show its time
 

@@ -12,8 +12,9 @@ from emulator.core import calendar
 from emulator.core.calendar import Timestamp
 from emulator.core.errors import ApiError
 from emulator.core.ids import IdSource
-from emulator.engine.clock import AdvanceResult, TimeSlice, UnitRunner
+from emulator.engine.clock import AdvanceResult, UnitRunner
 from emulator.engine.outbox import Outbox
+from emulator.engine.time_slices import TimeSlice
 
 logger = logging.getLogger("emulator")
 

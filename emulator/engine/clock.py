@@ -34,10 +34,10 @@ real time) and looks at no other. Worlds that lag are worked off in rotation, a 
 milliseconds each. A request waits for the backlog of its own world for a second at most; then it is
 served at the instant reached.
 
-**Who gets to run in between.** Everything is on one event loop. After each :class:`TimeSlice` the
-loop makes some rounds for others: requests of other worlds, deliveries, timers. All long work
-shares one lock for these pauses, so that two advances at once leave others as much room as one
-does.
+**Who gets to run in between.** Everything is on one event loop. After each
+:class:`~emulator.engine.time_slices.TimeSlice` the loop makes some rounds for others: requests of
+other worlds, deliveries, timers. All long work shares one lock for these pauses, so that two
+advances at once leave others as much room as one does.
 
 **What is waited for.** An advance waits, before each job, until every webhook and email caused so
 far has its outcome: the answer to a delivery decides whether a retry is planned, perhaps before any
@@ -51,7 +51,6 @@ from __future__ import annotations
 import asyncio
 import heapq
 import logging
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
@@ -72,6 +71,7 @@ from emulator.engine.journal import Journal
 from emulator.engine.real_time import RealTime
 from emulator.engine.storage.serialization import WorldHeader
 from emulator.engine.storage.store import STORED, StorageError, WorldClosed, WorldPersistence
+from emulator.engine.time_slices import TimeSlice
 
 logger = logging.getLogger("emulator")
 
@@ -233,57 +233,6 @@ class Clock:
         if elapsed >= self._elapsed + 0.001:
             self._elapsed = elapsed
             self._position = min(calendar.plus(self._anchor, seconds=elapsed), calendar.END)
-
-
-# -- who gets to run in between
-
-SLICE_SECONDS = 0.004
-"""Seconds (real time) of work after which other tasks may run."""
-
-LOOPS_PER_PAUSE = 6
-"""Rounds of the event loop in a pause: a request takes as many, from connection to response."""
-
-
-class TimeSlice:
-    """Some milliseconds of work, after which other tasks run.
-
-    It is measured by ``perf_counter``, which is bound when this module is imported: a test that
-    freezes the time of its process later does not reach it, and other tasks still run.
-
-    Tasks that share ``pauses`` pause one after the other, so that between any two of their slices
-    other tasks get a whole pause, however many of them work at the same time.
-    """
-
-    _elapsed = staticmethod(time.perf_counter)
-
-    def __init__(self, pauses: asyncio.Lock | None = None) -> None:
-        self._pauses = pauses or asyncio.Lock()
-        self._since = self._elapsed()
-
-    @property
-    def is_over(self) -> bool:
-        return self._elapsed() - self._since > SLICE_SECONDS
-
-    async def pause_if_over(self) -> None:
-        """Call after each step: lets other tasks run if the slice is over, then begins the next."""
-        if self.is_over:
-            async with self._pauses:
-                for _ in range(LOOPS_PER_PAUSE):
-                    await asyncio.sleep(0)
-            self._since = self._elapsed()
-
-
-async def let_go(world: World, pauses: asyncio.Lock) -> None:
-    """Free an unused world in slices: freeing 100,000 customers at once takes 50 ms."""
-    tables, pieces = world.tables(), list[object]()
-    del world
-    time_slice = TimeSlice(pauses)
-    while tables or pieces:
-        if tables:
-            pieces += tables.pop().pieces()
-        else:
-            pieces.pop()
-        await time_slice.pause_if_over()
 
 
 # -- one unit of work, and what is due

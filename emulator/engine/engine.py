@@ -20,7 +20,7 @@ from emulator.core.errors import ApiError
 from emulator.core.limits import WORLDS
 from emulator.core.records import Record
 from emulator.core.world import World
-from emulator.engine.clock import Clock, Scheduler, TimeSlice, let_go
+from emulator.engine.clock import Clock, Scheduler
 from emulator.engine.coverage import Coverage
 from emulator.engine.fixtures import Start
 from emulator.engine.http_client import WebhookSender
@@ -38,6 +38,7 @@ from emulator.engine.storage.store import (
     Store,
     WorldPersistence,
 )
+from emulator.engine.time_slices import TimeSlice, let_go
 from emulator.resources.app.clients import Key, domain
 from emulator.resources.app.security_profiles import open_domains
 from emulator.resources.billing.invoices import Invoice

@@ -10,12 +10,13 @@ from emulator.core.errors import ApiError
 from emulator.core.records import Record
 from emulator.core.world import World, WorldContents
 from emulator.engine.advances import Advances
-from emulator.engine.clock import Clock, TimeSlice, UnitRunner, let_go
+from emulator.engine.clock import Clock, UnitRunner
 from emulator.engine.logged_requests import Checkpoint
 from emulator.engine.outbox import Outbox
 from emulator.engine.reading import compute
 from emulator.engine.storage.serialization import WorldSnapshot, saved
 from emulator.engine.storage.store import WORLD, Edition, StorageError
+from emulator.engine.time_slices import TimeSlice, let_go
 
 
 class History:

@@ -20,9 +20,10 @@ from msgspec.structs import replace
 
 from emulator.core.errors import ApiError
 from emulator.core.unit_of_work import DeliverWebhook, Effect, HttpResult, OpenPage, PingEndpoint
-from emulator.engine.clock import Command, TimeSlice, UnitRunner
+from emulator.engine.clock import Command, UnitRunner
 from emulator.engine.http_client import LookUps, Pace, WebhookSender
 from emulator.engine.storage.store import StorageError, WorldClosed
+from emulator.engine.time_slices import TimeSlice
 from emulator.resources.faults import DELIVERY, Fault, FaultEffect, pick_delivery_fault
 from emulator.resources.payments.operator import Outcome
 from emulator.resources.payments.operator import consume as consume_outcome

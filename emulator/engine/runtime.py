@@ -15,16 +15,7 @@ from emulator.core.lists import Selection
 from emulator.core.unit_of_work import Effect, HttpResult, UnitOfWork
 from emulator.core.world import World
 from emulator.engine.advances import Advances, Target
-from emulator.engine.clock import (
-    FROZEN,
-    PATIENCE,
-    Clock,
-    ClockMode,
-    Command,
-    Scheduler,
-    TimeSlice,
-    UnitRunner,
-)
+from emulator.engine.clock import FROZEN, PATIENCE, Clock, ClockMode, Command, Scheduler, UnitRunner
 from emulator.engine.history import History
 from emulator.engine.http_client import WebhookSender
 from emulator.engine.inbox import Inbox
@@ -36,6 +27,7 @@ from emulator.engine.storage.store import (
     WorldClosed,
     WorldPersistence,
 )
+from emulator.engine.time_slices import TimeSlice
 
 T = TypeVar("T")
 

@@ -353,7 +353,7 @@ def test_what_grows_with_a_world_lets_others_run(
     In a larger world they do no more in one go on the event loop, stored or not; benchmarks say how
     long others wait.
     """
-    monkeypatch.setattr("emulator.engine.clock.SLICE_SECONDS", 0)
+    monkeypatch.setattr("emulator.engine.time_slices.SLICE_SECONDS", 0)
     sizes = (1_020, 2_300)
     small, large = (
         asyncio.run(calls_of_acts(size, state.format(tmp_path / f"{size}.db"))) for size in sizes
