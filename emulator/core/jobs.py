@@ -9,6 +9,7 @@ from typing import ClassVar, Self
 import msgspec
 
 from emulator.core.calendar import Timestamp
+from emulator.core.heaps import is_mostly_stale
 from emulator.core.records import Record
 from emulator.core.tables import Contents, Table
 
@@ -40,10 +41,6 @@ class FailedJob(Record, frozen=True, kw_only=True):
     due: Timestamp
     about: str | None
     error: str
-
-
-MAX_STALE = 64
-"""The heap is rebuilt once it has twice as many entries as there are jobs, and this many more."""
 
 
 class JobQueue(Table[Job]):
@@ -88,7 +85,7 @@ class JobQueue(Table[Job]):
 
     def _push(self, job: Job) -> None:
         heapq.heappush(self._heap, (job.due, job.sequence, job.id))
-        if len(self._heap) > 2 * len(self) + MAX_STALE:
+        if is_mostly_stale(self._heap, self):
             self._rebuild()
 
     def _rebuild(self) -> None:
