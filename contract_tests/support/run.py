@@ -24,7 +24,7 @@ import pytest
 
 from contract_tests.support import postgres
 
-PATIENCE = 1.5
+FORCED_END_SECONDS = 1.5
 """Seconds from Ctrl-C or SIGTERM until a run that has not ended by itself is ended by force."""
 
 LINT = {"django", "mkdocs", "mypy", "ruff", "vulture"}
@@ -119,7 +119,7 @@ def pytest_keyboard_interrupt() -> None:
     """End the workers with this process, and by force what does not end by itself."""
     for worker in _children():
         _send(worker, signal.SIGTERM)
-    timer = threading.Timer(PATIENCE, _end)
+    timer = threading.Timer(FORCED_END_SECONDS, _end)
     timer.daemon = True
     timer.start()
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from emulator.checks.app.kills import Killer
 
 
-PATIENCE = 60.0
+APP_RUN_SECONDS = 60.0
 """The least limit of a run in seconds (real time), however quick the baseline: faults cost time."""
 
 FOLDER = "PAYMENTS_EMULATOR_FOLDER"
@@ -166,7 +166,7 @@ class CommandRuns:
         self._check = check
         self._restart = restart
         self._afterwards = afterwards
-        self.commands = CapturedCommands(PATIENCE)
+        self.commands = CapturedCommands(APP_RUN_SECONDS)
         self.other_apps: set[str] = set()
 
     def play(self, case: Case | None) -> Ending:

@@ -14,7 +14,7 @@ from emulator.client.api import PAGE, Api
 from emulator.client.connections import ConnectionFailed, NoConnection, Timeouts
 from emulator.client.messages import ApiRequest, ApiResponse, InvalidRequest
 
-PATIENCE = Timeouts(connect=5, response=None)
+CONTROL_TIMEOUTS = Timeouts(connect=5, response=None)
 """A response may take any time: an advance answers when it is complete."""
 
 PROBE = Timeouts(connect=5, response=5)
@@ -47,7 +47,7 @@ class ControlClient(Api):
         key: str | None,
         app: str | None = None,
         token: str | None = None,
-        timeouts: Timeouts = PATIENCE,
+        timeouts: Timeouts = CONTROL_TIMEOUTS,
     ) -> None:
         with _explained(root(url)):
             super().__init__(

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 NOT_FOUND, CANNOT_RUN = 127, 126
 """The exit statuses of a missing command and of one that cannot be run, as in a shell."""
 
-GRACE = 5.0
+SIGNALED_SECONDS = 5.0
 """Seconds (real time) between the signal to end and SIGKILL."""
 
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
@@ -142,7 +142,7 @@ class Child:
             for number in self._early:
                 self._pass_on(number)
             status = self._process.wait()
-            deadline = time.monotonic() + GRACE + 1
+            deadline = time.monotonic() + SIGNALED_SECONDS + 1
             # Its own children receive the signal, too: the group is gone when the last of them is.
             with suppress(ProcessLookupError):
                 while (
@@ -166,7 +166,7 @@ class Child:
 
     def _pass_on(self, number: int) -> None:
         self._send(number)
-        timer = threading.Timer(GRACE, self._send, [KILL])
+        timer = threading.Timer(SIGNALED_SECONDS, self._send, [KILL])
         timer.daemon = True
         timer.start()
 

@@ -19,12 +19,13 @@ from emulator.cli.control_client import ControlClient, Rejected
 from emulator.cli.options import DEFAULT_KEY, DEFAULT_URL, option
 from emulator.client.connections import ConnectionFailed, Connections, Timeouts
 from emulator.client.messages import ApiRequest
+from emulator.core.limits import RECEIVER_SECONDS
 
 if TYPE_CHECKING:
     from emulator.client.webhook_receiver import ReceivedRequest, ReceiverReply
 
 
-PAUSE = 0.5
+RECONNECT_INTERVAL = 0.5
 """Seconds between two attempts to reach an emulator that has ended."""
 
 
@@ -89,7 +90,7 @@ def listen(
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     with (
         ControlClient(url, key, token=control_token) as emulator,
-        Connections(target, RECEIVER_SECONDS) as receivers,
+        Connections(target, RECEIVER_TIMEOUTS) as receivers,
     ):
         listener = Listener(emulator, receivers, target, secret, as_json=as_json)
         with (
@@ -138,10 +139,7 @@ def destination(text: str, given_as: str) -> str:
     return url
 
 
-PATIENCE = 10.0
-"""Seconds that the receiver has to answer (Limits)."""
-
-RECEIVER_SECONDS = Timeouts(PATIENCE, PATIENCE)
+RECEIVER_TIMEOUTS = Timeouts(RECEIVER_SECONDS, RECEIVER_SECONDS)
 
 SIGNATURE = "Service-Signature"
 
@@ -200,7 +198,7 @@ class Listener:
                 try:
                     self._register()
                 except click.ClickException:
-                    time.sleep(PAUSE)
+                    time.sleep(RECONNECT_INTERVAL)
             click.echo(f"-- listening again, as {self.endpoint['id']}", err=True)
 
     def _register(self) -> None:
@@ -238,7 +236,7 @@ class Listener:
         event = json_object(request.body)
         if event.get("type") == "webhook.ping":
             return ReceiverReply()
-        self._is_registered.wait(PATIENCE)
+        self._is_registered.wait(RECEIVER_SECONDS)
         given = request.headers.get(SIGNATURE, "")
         if hmac.compare_digest(
             given.encode(), signature(self.endpoint["secret"], request.body).encode()

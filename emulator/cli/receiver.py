@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emulator.cli.control_client import ControlClient
-from emulator.cli.listen import PATIENCE, destination
+from emulator.cli.listen import destination
 from emulator.cli.options import DEFAULT_KEY, ID, Number, option
 from emulator.cli.output import ReportOutput, with_report
 from emulator.cli.runs import ProgressLine
+from emulator.core.limits import RECEIVER_SECONDS
 
 if TYPE_CHECKING:
     from emulator.checks.report import Report
@@ -40,7 +41,7 @@ METHODS = ("HMAC_SHA256", "JWT", "BASIC")
 @click.option(
     "--timeout",
     type=Number(0, 60, min_open=True),
-    default=PATIENCE,
+    default=RECEIVER_SECONDS,
     show_default=True,
     metavar="SECONDS",
     help="Time the receiver has for each answer.",
@@ -119,7 +120,7 @@ def certified(
     secret: str | None,
     webhook: str | None,
     method: str = METHODS[0],
-    timeout: float = PATIENCE,
+    timeout: float = RECEIVER_SECONDS,
     quiet: bool = False,
     **more: Any,
 ) -> Report:

@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from emulator.core.world import World
     from emulator.web.root_app import FinishedRequest
 
-MAX_WAITING = 10_000
+MAX_WAITING_LINES = 10_000
 """Waiting lines for a slow reader; further ones are dropped, since requests must not wait."""
 
-MOMENT = 0.05
+PRINT_INTERVAL = 0.05
 """Seconds of requests that are printed together."""
 
 TOGETHER = 32
 """The number of lines made and written in one go; meanwhile the requests' thread waits."""
 
-PATIENCE = 1.0
+LAST_LINES_SECONDS = 1.0
 """Seconds that the end waits for the last lines to be written."""
 
 INBOXES = "/_emulator/inbox/"
@@ -58,7 +58,7 @@ class RequestLines:
         hidden = request.path.startswith(INBOXES) or (
             request.method == "GET" and request.path.startswith(OWN)
         )
-        if not hidden and len(self._waiting) < MAX_WAITING:
+        if not hidden and len(self._waiting) < MAX_WAITING_LINES:
             is_named = self._is_terminal and len(self._waiting) < 100
             self._waiting.append((request, said(request, response, world if is_named else None)))
             if not self._some.is_set():
@@ -67,12 +67,12 @@ class RequestLines:
     def close(self) -> None:
         self._ending.set()
         self._some.set()
-        self._thread.join(PATIENCE)
+        self._thread.join(LAST_LINES_SECONDS)
 
     def _write(self) -> None:
         while self._waiting or not self._ending.is_set():
             self._some.wait()
-            self._ending.wait(MOMENT)
+            self._ending.wait(PRINT_INTERVAL)
             self._some.clear()
             for _ in range(0, len(self._waiting), TOGETHER):
                 requests = [

@@ -159,7 +159,7 @@ TESTS = "PAYMENTS_EMULATOR_TESTS"
 FORKS = "PAYMENTS_EMULATOR_FORKS"
 """The variable with the loopback port that tells the pytest plugin the tests to fork for."""
 
-PATIENCE = 10.0
+SUITE_RUN_SECONDS = 10.0
 """Seconds (real time) that each run may take at least, and a pytest that has nothing more to do."""
 
 
@@ -183,7 +183,7 @@ class SuiteRuns:
         self._idle: list[LoadedTests] = []
         self._can_fork = True
         self._open = ExitStack()
-        self.commands = CapturedCommands(PATIENCE)
+        self.commands = CapturedCommands(SUITE_RUN_SECONDS)
 
     def play(self, row: Mutant | None) -> MutantRun:
         """Run the command, or those of its tests that a mutant needs; called by several threads."""
@@ -274,7 +274,7 @@ class SuiteRuns:
             running = threading.Thread(target=run, daemon=True)
             running.start()
             self._open.callback(lambda: _end(ends) if running.is_alive() else None)
-            self._open.callback(running.join, PATIENCE)
+            self._open.callback(running.join, SUITE_RUN_SECONDS)
             connection = self._open.enter_context(listening.accept()[0])
         return LoadedTests(connection, service, servers, ends)
 

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from emulator.client.connections import Connections, Timeouts
 from emulator.client.messages import JSON, ApiRequest, ApiResponse
 
-PATIENCE = Timeouts(connect=60, response=300)
+API_TIMEOUTS = Timeouts(connect=60, response=300)
 """An advance answers only when all jobs that became due have run."""
 
 HELPER = "payments-emulator"
@@ -76,7 +76,7 @@ class Api:
         *,
         token: str | None = None,
         params: Mapping[str, str] | None = None,
-        timeouts: Timeouts = PATIENCE,
+        timeouts: Timeouts = API_TIMEOUTS,
     ) -> None:
         self._check = check
         self._params = params or {}

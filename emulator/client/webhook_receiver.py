@@ -9,7 +9,7 @@ from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import NamedTuple, Self
 
-POLL = 0.02
+SHUTDOWN_CHECK_INTERVAL = 0.02
 """Seconds between two checks for a shutdown, so the longest time that closing takes."""
 
 HOP_BY_HOP = frozenset(
@@ -49,7 +49,10 @@ class HttpReceiver(ThreadingHTTPServer):
         self.respond = respond
         self.url: str = f"http://127.0.0.1:{self.server_port}"
         self._thread = threading.Thread(
-            target=self.serve_forever, args=(POLL,), name="http-receiver", daemon=True
+            target=self.serve_forever,
+            args=(SHUTDOWN_CHECK_INTERVAL,),
+            name="http-receiver",
+            daemon=True,
         )
 
     def start(self) -> None:

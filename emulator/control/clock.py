@@ -25,7 +25,7 @@ from emulator.engine.advances import Advance, Target
 from emulator.engine.clock import FROZEN, RUNNING, AdvanceResult, ClockState
 from emulator.engine.engine import Engine
 from emulator.engine.reading import View, in_thread
-from emulator.engine.runtime import MOMENT, Runtime
+from emulator.engine.runtime import SHORT_CATCH_UP_SECONDS, Runtime
 from emulator.insight.names import job_texts
 from emulator.resources.registry import make_indexes
 from emulator.web.context import Response
@@ -82,7 +82,7 @@ def _span(duration: str) -> tuple[int, timedelta]:
 
 async def show(engine: Engine, runtime: Runtime, query: Body) -> ClockState:
     """GET /clock."""
-    await runtime.catch_up(MOMENT)
+    await runtime.catch_up(SHORT_CATCH_UP_SECONDS)
     return runtime.clock_state()
 
 

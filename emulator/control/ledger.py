@@ -19,7 +19,7 @@ from emulator.engine.engine import Engine
 from emulator.engine.journal import Failure
 from emulator.engine.logged_requests import LoggedRequest
 from emulator.engine.reading import View
-from emulator.engine.runtime import MOMENT, Runtime
+from emulator.engine.runtime import SHORT_CATCH_UP_SECONDS, Runtime
 from emulator.insight.explain.causality import Causality, LoggedUnit
 from emulator.insight.explain.explanation_text import StepTexts
 from emulator.presentation.languages.catalogs import SOURCE
@@ -215,7 +215,7 @@ class Metric(NamedTuple):
 
 async def show_metrics(engine: Engine, runtime: Runtime, query: Body) -> Response:
     """GET /metrics."""
-    await runtime.catch_up(MOMENT)
+    await runtime.catch_up(SHORT_CATCH_UP_SECONDS)
     lines = [line for metric in metrics(len(engine.runtimes), runtime) for line in metric.lines()]
     return Response(200, "\n".join([*lines, ""]).encode(), media_type=MEDIA_TYPE)
 

@@ -74,3 +74,6 @@ WORLDS = Limit(
     "the longest unused is dropped or put away",
 )
 SNAPSHOTS = Limit("Snapshots of a world", 100, "snapshots", "422")
+
+RECEIVER_SECONDS = 10.0
+"""Seconds (real time) that a webhook receiver has to answer (Limits)."""

@@ -21,7 +21,7 @@ logger = logging.getLogger("emulator")
 # -- one advance
 
 
-UNDER_WAY = "running"
+ADVANCING = "running"
 COMPLETED = "completed"
 STOPPED = "stopped"
 FAILED = "failed"
@@ -66,7 +66,7 @@ class Advance:
     def status(self) -> str:
         """``running`` while it is under way or waits, then how it ended."""
         if not self.task.done():
-            return UNDER_WAY
+            return ADVANCING
         if self.task.cancelled():
             return STOPPED
         return FAILED if self.error else COMPLETED
@@ -103,7 +103,7 @@ class Advances:
         """Start an observable advance. Raises the resolver's errors, and 429 if too many run."""
         if len(self._by_id) >= MAX_ADVANCES:
             ended = next(
-                (id for id, advance in self._by_id.items() if advance.status != UNDER_WAY), None
+                (id for id, advance in self._by_id.items() if advance.status != ADVANCING), None
             )
             if ended is None:
                 message = f"{MAX_ADVANCES} advances are under way already."

@@ -20,7 +20,7 @@ from emulator.resources.webhooks.deliveries import WebhookDelivery
 
 KINDS = ("request", "event", "delivery", "email", "clock", "reset")
 
-MAX_WAITING = 1000
+MAX_WAITING_MESSAGES = 1000
 """Messages that wait for one subscriber; a slow one loses the oldest."""
 
 CLOCK_SECONDS = 0.25
@@ -41,12 +41,12 @@ class Subscriber:
     def __init__(self, kinds: Collection[str]) -> None:
         self.lost: int = 0
         self._kinds = frozenset(kinds)
-        self._waiting: deque[Message] = deque(maxlen=MAX_WAITING)
+        self._waiting: deque[Message] = deque(maxlen=MAX_WAITING_MESSAGES)
         self.wakeup: asyncio.Event = asyncio.Event()
 
     def put(self, message: Message) -> None:
         if message.kind in self._kinds:
-            self.lost += len(self._waiting) == MAX_WAITING
+            self.lost += len(self._waiting) == MAX_WAITING_MESSAGES
             self._waiting.append(message)
             self.wakeup.set()
 
@@ -56,7 +56,7 @@ class Subscriber:
             async with asyncio.timeout(timeout):
                 await self.wakeup.wait()
         self.wakeup.clear()
-        batch, self._waiting = list(self._waiting), deque(maxlen=MAX_WAITING)
+        batch, self._waiting = list(self._waiting), deque(maxlen=MAX_WAITING_MESSAGES)
         return batch
 
 

@@ -63,6 +63,7 @@ import msgspec
 
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
+from emulator.core.heaps import is_mostly_stale
 from emulator.core.jobs import FailedJob, Job
 from emulator.core.unit_of_work import CheckFailed, UnitOfWork
 from emulator.core.world import World
@@ -436,14 +437,11 @@ class UnitRunner:
 
 # -- which world is next
 
-PATIENCE = 1.0
+CATCH_UP_SECONDS = 1.0
 """Seconds (real time) that a request waits for due jobs before it is served regardless."""
 
-RETRY_SECONDS = 1.0
+CLOCK_RETRY_SECONDS = 1.0
 """Seconds (real time) until what nobody relies on is stored again, if that failed."""
-
-MAX_STALE = 64
-"""The heap is rebuilt when it has this many more entries than twice the planned worlds."""
 
 
 class Scheduler:
@@ -474,7 +472,7 @@ class Scheduler:
         if due is not None and due < self._planned.get(world, float("inf")):
             self._planned[world] = due
             heapq.heappush(self._heap, (due, next(self._numbers), world))
-            if len(self._heap) > 2 * len(self._planned) + MAX_STALE:
+            if is_mostly_stale(self._heap, self._planned):
                 self._heap = [(at, next(self._numbers), each) for each, at in self._planned.items()]
                 heapq.heapify(self._heap)
 
@@ -497,7 +495,7 @@ class Scheduler:
                 del self.unsaved[world]
                 continue
             except StorageError:  # the store has logged it, once
-                self._store_after = now + RETRY_SECONDS
+                self._store_after = now + CLOCK_RETRY_SECONDS
                 continue
             if not outcome.done():
                 self.unsaved[world] = outcome
@@ -505,7 +503,7 @@ class Scheduler:
                 del self.unsaved[world]
             else:
                 self.unsaved[world] = None
-                self._store_after = now + RETRY_SECONDS
+                self._store_after = now + CLOCK_RETRY_SECONDS
 
     def look(self) -> None:
         """Start on every world that has something due; visits no other."""
@@ -539,7 +537,7 @@ class Scheduler:
         if self._worker is None or self._worker.done():
             self._worker = asyncio.create_task(self._work())
 
-    async def catch_up(self, world: UnitRunner, patience: float | None = PATIENCE) -> None:
+    async def catch_up(self, world: UnitRunner, patience: float | None = CATCH_UP_SECONDS) -> None:
         """Wait for a world's due jobs, up to some seconds (real time). Raises ``StorageError``."""
         until = world.clock.now()
         if not world.is_behind(until) or (world not in self._behind and not world.run_slice()):

@@ -15,7 +15,7 @@ from emulator.core.records import Record
 from emulator.core.unit_of_work import Event, UnitOfWork
 from emulator.document.bundles import operation_specs
 from emulator.engine.logged_requests import LoggedRequest
-from emulator.resources.payments.payment_intents import PaymentIntent
+from emulator.resources.payments.payment_intents import WAITING_INTENTS, PaymentIntent
 from emulator.resources.payments.refunds import Refund
 from emulator.resources.registry import STATE_MACHINES
 
@@ -26,9 +26,6 @@ CODES = {
     public: row.flat or code for code, row in ERRORS.items() for public in (code, code.lower())
 }
 """The documented codes by the codes of responses, in every shape of errors (B-10)."""
-
-WAITING = ("requires_action", "processing")
-"""What the status of a payment intent is while the operator has not answered."""
 
 _WITH_STATUS = frozenset(machine.kind for machine in STATE_MACHINES)
 
@@ -74,7 +71,7 @@ class Coverage:
                     self.transitions.add((type(new), None, new.status))
                 elif old.status != new.status:
                     self.transitions.add((type(new), old.status, new.status))
-                    if isinstance(new, PaymentIntent) and old.status in WAITING:
+                    if isinstance(new, PaymentIntent) and old.status in WAITING_INTENTS:
                         self.took_time |= new.updated_at[:19] != old.updated_at[:19]
         for event in unit.events:
             self.events.add(event.type)

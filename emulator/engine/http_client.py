@@ -27,7 +27,7 @@ from urllib.parse import quote, urlsplit
 
 import httptools
 
-from emulator.core.limits import RESPONSE_BODY, RESPONSE_HEAD
+from emulator.core.limits import RECEIVER_SECONDS, RESPONSE_BODY, RESPONSE_HEAD
 from emulator.core.unit_of_work import DeliverWebhook, HttpResult
 from emulator.core.world import World
 from emulator.resources.webhooks import deliveries
@@ -181,10 +181,6 @@ class UrlParts(NamedTuple):
         )
         authority = (f"[{host}]" if ":" in host else host) + (f":{port}" if port else "")
         return cls(tls, host, port or (443 if tls else 80), authority, path)
-
-
-RECEIVER_SECONDS = 10.0
-"""Seconds (real time) a receiver has to answer (Limits)."""
 
 
 class WebhookSender:

@@ -102,7 +102,7 @@ def tamper(body: bytes) -> bytes:
 
 Delivered = DeliverWebhook | OpenPage
 
-AT_ONCE = 32
+DELIVERIES_AT_ONCE = 32
 """Delivery attempts under way in one world; hanging receivers stop no other world."""
 
 CANCELED_AGAIN = 0.5
@@ -111,7 +111,7 @@ CANCELED_AGAIN = 0.5
 side_by_side = ContextVar("side_by_side", default=False)
 """Whether a request's deliveries wait for no other: its client does not wait for them (B-84)."""
 
-GRACE = 0.2
+DELIVERY_WAIT_SECONDS = 0.2
 """Seconds (real time) that a request waits for a delivery under way before it gets 409."""
 
 TRIES = 30
@@ -153,7 +153,7 @@ class Outbox:
         self._runner = runner
         self._sender = sender
         self._look_ups: LookUps = {}
-        self._slots = asyncio.Semaphore(AT_ONCE)
+        self._slots = asyncio.Semaphore(DELIVERIES_AT_ONCE)
         self._waiting: dict[str, deque[Delivered]] = defaultdict(deque)
         self._workers: dict[str, asyncio.Task[None]] = {}
         self._awaited: dict[str, asyncio.Future[HttpResult]] = {}
@@ -250,17 +250,18 @@ class Outbox:
             del self._awaited[effect.delivery]
 
     async def unanswered(self, webhook: str | None = None) -> str | None:
-        """Return the id of a delivery under way, to one endpoint or any, not finished in ``GRACE``.
+        """Return the id of a delivery under way, to one endpoint or any, that takes too long.
 
-        Who asks while handling that delivery would wait for it in vain. Most are answered in
-        milliseconds, so that others are held up no longer than that.
+        Too long is longer than ``DELIVERY_WAIT_SECONDS``. Who asks while handling that delivery
+        would wait for it in vain. Most are answered in milliseconds, so that others are held up no
+        longer than that.
         """
         attempted = self._attempted.items()
         under_way = {
             outcome: delivery for delivery, (id, outcome) in attempted if webhook in (None, id)
         }
         if under_way:
-            await asyncio.wait(under_way, timeout=GRACE)
+            await asyncio.wait(under_way, timeout=DELIVERY_WAIT_SECONDS)
         return next(
             (delivery for outcome, delivery in under_way.items() if not outcome.done()), None
         )

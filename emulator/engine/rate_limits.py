@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from emulator.core.errors import ApiError
 from emulator.resources.app.settings import RateLimit, Settings
 
-RETRY_SECONDS = 1
+CONCURRENCY_RETRY_SECONDS = 1
 """Seconds to wait when too many requests are under way; it is not known when one of them ends."""
 
 MAX_RETRY_SECONDS = 24 * 3600
@@ -28,7 +28,7 @@ class RateLimiter:
     def acquire(self, own: Settings, now: float) -> Iterator[None]:
         """Hold a place for one request while the context lasts; else 429, taking no token."""
         if own.concurrency_limit is not None and self._in_progress >= own.concurrency_limit:
-            raise ApiError("TOO_MANY_REQUESTS", retry_after=RETRY_SECONDS)
+            raise ApiError("TOO_MANY_REQUESTS", retry_after=CONCURRENCY_RETRY_SECONDS)
         if own.rate_limit is not None:
             self._take(own.rate_limit, now)
         self._in_progress += 1

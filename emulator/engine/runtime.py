@@ -15,7 +15,15 @@ from emulator.core.lists import Selection
 from emulator.core.unit_of_work import Effect, HttpResult, UnitOfWork
 from emulator.core.world import World
 from emulator.engine.advances import Advances, Target
-from emulator.engine.clock import FROZEN, PATIENCE, Clock, ClockMode, Command, Scheduler, UnitRunner
+from emulator.engine.clock import (
+    CATCH_UP_SECONDS,
+    FROZEN,
+    Clock,
+    ClockMode,
+    Command,
+    Scheduler,
+    UnitRunner,
+)
 from emulator.engine.history import History
 from emulator.engine.http_client import WebhookSender
 from emulator.engine.inbox import Inbox
@@ -34,7 +42,7 @@ T = TypeVar("T")
 Steps = Generator[Effect, HttpResult, Any]
 """A command that waits for effects: it yields each one and is sent its outcome."""
 
-MOMENT = 0.1
+SHORT_CATCH_UP_SECONDS = 0.1
 """Seconds (real time) that a change of the clock waits for jobs that are due."""
 
 
@@ -156,7 +164,7 @@ class Runtime(UnitRunner):
 
     # -- time
 
-    async def catch_up(self, patience: float = PATIENCE) -> None:
+    async def catch_up(self, patience: float = CATCH_UP_SECONDS) -> None:
         """Wait for all jobs due now (B-91), at most ``patience`` seconds (real time)."""
         try:
             await self.scheduler.catch_up(self, patience)
@@ -172,7 +180,7 @@ class Runtime(UnitRunner):
         It is stopped first, as a running clock could pass the instant, and stored with each step of
         the advance: if that fails before its first step, the clock runs on.
         """
-        await self.catch_up(MOMENT)
+        await self.catch_up(SHORT_CATCH_UP_SECONDS)
         former = self.clock
         self.clock = stopped = former.another(self.now(), FROZEN)
         try:
@@ -190,7 +198,7 @@ class Runtime(UnitRunner):
 
         Raises ``StorageError``, and then goes by the clock that it had.
         """
-        await self.catch_up(MOMENT)
+        await self.catch_up(SHORT_CATCH_UP_SECONDS)
         self.replace_clock(self.clock.another(self.now(), mode, rate))
         self.scheduler.plan(self)
 

@@ -126,7 +126,9 @@ def _plan_session(world: World, old: CheckoutSession, new: CheckoutSession) -> N
         for job in waiting:
             if job.name in ("payment_intent.unconfirmed", "checkout_session.unconfirmed"):
                 world.replace(job, due=max(min(job.due, new.expires_at), world.now))
-        if not waiting and (intent is None or intent.status not in payment_intents.UNDER_WAY):
+        if not waiting and (
+            intent is None or intent.status not in payment_intents.INTENTS_UNDER_WAY
+        ):
             world.schedule(new.expires_at, "checkout_session.unconfirmed", new)
 
 

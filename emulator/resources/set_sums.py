@@ -245,7 +245,7 @@ def _intent_status(
 ) -> dict[str, Any]:
     owned = old.invoice or old.checkout_session or old.payment_link
     if old.transaction is not None or (
-        owned and {old.status, new.status} - {*payment_intents.UNDER_WAY}
+        owned and {old.status, new.status} - {*payment_intents.INTENTS_UNDER_WAY}
     ):
         by = "POST /v1/payment-intents/{id}/cancel/" if new.status == "canceled" else COLLECTED
         raise refused(old, "status", f"{new.status} follows what it pays for: {by}")

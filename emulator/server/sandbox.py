@@ -17,13 +17,13 @@ from emulator.control import inbox
 from emulator.core.calendar import Timestamp
 from emulator.core.errors import ApiError
 from emulator.core.ids import IdSource
-from emulator.core.limits import WORLDS
+from emulator.core.limits import RECEIVER_SECONDS, WORLDS
 from emulator.core.world import World
 from emulator.document.profile import Profile
 from emulator.engine.clock import RUNNING, Clock, ClockMode
 from emulator.engine.engine import Engine
 from emulator.engine.fixtures import Fixtures, Start
-from emulator.engine.http_client import RECEIVER_SECONDS, WebhookSender
+from emulator.engine.http_client import WebhookSender
 from emulator.engine.inbox import PREFIX as INBOXES
 from emulator.engine.real_time import RealTime
 from emulator.engine.reference_data import ReferenceData

@@ -28,10 +28,10 @@ ACCEPTED_AT_ONCE = 8
 """Connections that asyncio accepts before it looks at any: few, so that no burst uses up the files
 that may be open."""
 
-GRACE = 1
+LAST_RESPONSES_SECONDS = 1
 """Seconds for responses under way at the server's end, which comes within two in any case."""
 
-MOMENT = 0.001
+END_CHECK_INTERVAL = 0.001
 """Seconds between two looks at whether all is answered, when the server ends."""
 
 logger = logging.getLogger("emulator.server")
@@ -124,7 +124,9 @@ def uvicorn_for(
             missing[0],
         )
         # Streams have no end of their own, so they are ended by uvicorn.
-        return PlainUvicorn(root_app, ready, timeout_graceful_shutdown=GRACE, **OPTIONS)
+        return PlainUvicorn(
+            root_app, ready, timeout_graceful_shutdown=LAST_RESPONSES_SECONDS, **OPTIONS
+        )
     # Only where uvicorn has the class that it extends.
     from emulator.web.connection import protocol_for
 
@@ -194,9 +196,9 @@ class Uvicorn(uvicorn.Server):
         for connection in [*self.server_state.connections]:
             connection.shutdown()
         loop = asyncio.get_running_loop()
-        until, state = loop.time() + GRACE, self.server_state
+        until, state = loop.time() + LAST_RESPONSES_SECONDS, self.server_state
         while (state.connections or state.tasks) and loop.time() < until and not self.force_exit:
-            await asyncio.sleep(MOMENT)
+            await asyncio.sleep(END_CHECK_INTERVAL)
         for task in state.tasks:
             task.cancel()
         if not self.force_exit:

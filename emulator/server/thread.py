@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Protocol
 
-TIME_LIMIT = 300
+START_OR_STOP_SECONDS = 300
 """Seconds (real time) for a server to start or stop; generous, since test machines are busy."""
 
 
@@ -43,7 +43,7 @@ class ServerThread:
 
     def wait(self) -> None:
         """Wait until the server answers requests. Raises :class:`DidNotStart`."""
-        if not self._ready.wait(TIME_LIMIT) or self._failure:
+        if not self._ready.wait(START_OR_STOP_SECONDS) or self._failure:
             raise DidNotStart(
                 f"the emulator did not start: {self._failure or 'no answer'}"
             ) from self._failure
@@ -61,7 +61,7 @@ class ServerThread:
     def stop(self) -> None:
         """Stop serving and wait until that is done."""
         self._server.stop()
-        self._thread.join(TIME_LIMIT)
+        self._thread.join(START_OR_STOP_SECONDS)
         if self._thread.is_alive():
             raise RuntimeError("the emulator did not stop")
 

@@ -13,7 +13,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
 from emulator.client import api
-from emulator.client.api import PATIENCE, RACING, Api, RequestRefused
+from emulator.client.api import API_TIMEOUTS, RACING, Api, RequestRefused
 from emulator.engine.clock import FROZEN
 from emulator.testing import time_travel, world_parts
 from emulator.testing.factories import Factories
@@ -120,7 +120,7 @@ class BaseEmulator(Factories):
         import httpx
 
         check = {"request": [lambda request: self.server.follow(self.key)]}
-        timeout = httpx.Timeout(PATIENCE.connect, read=PATIENCE.response)
+        timeout = httpx.Timeout(API_TIMEOUTS.connect, read=API_TIMEOUTS.response)
         return httpx.Client(**client_options(self), timeout=timeout, event_hooks=check)
 
     def pay(

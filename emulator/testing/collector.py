@@ -21,6 +21,7 @@ from emulator.client.webhook_receiver import (
     ReceivedRequest,
     ReceiverReply,
 )
+from emulator.core.limits import RECEIVER_SECONDS
 from emulator.core.world import json_object
 from emulator.resources.webhooks import deliveries
 
@@ -28,10 +29,6 @@ if TYPE_CHECKING:
     from emulator.testing.objects import Event, WebhookEndpointWithSecret
 
 # -- collecting
-
-
-PATIENCE = 10
-"""Seconds (real time) before the emulator gives up on a receiver (Limits): the longest wait."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +123,7 @@ class WebhookCollector:
         with self.changed:
             # The first event may arrive before this process has read the secret in the answer to
             # the registration.
-            self.changed.wait_for(lambda: self.endpoint, PATIENCE)
+            self.changed.wait_for(lambda: self.endpoint, RECEIVER_SECONDS)
             endpoint = self.endpoint
         genuine = endpoint is not None and deliveries.verify(endpoint, headers, body, time.time())
         delivery = Delivery(headers, body, genuine)
@@ -224,10 +221,10 @@ def forwarded_headers(delivery: Delivery) -> dict[str, str]:
 
 T = TypeVar("T")
 
-TIME_LIMIT: float = PATIENCE
+DELIVERY_SECONDS: float = RECEIVER_SECONDS
 """Seconds (real time) an application has to answer a delivery, as any receiver has (Limits)."""
 
-POLL = 0.1
+TARGET_CHECK_INTERVAL = 0.1
 """Seconds between looks at whether the application that deliveries wait for still runs."""
 
 ERROR_LENGTH = 500
@@ -252,7 +249,7 @@ class Forwarding:
             self._under_way += 1
         try:
             response = in_thread(lambda: self._target.send(delivery))
-            if not wait([response], TIME_LIMIT).not_done:
+            if not wait([response], DELIVERY_SECONDS).not_done:
                 return _result(response)
             result = self._late(delivery)
             self._target.cancel()
@@ -269,7 +266,7 @@ class Forwarding:
             while self._under_way:
                 if not self._target.is_running:
                     self._target.cancel()
-                self._changed.wait(POLL)
+                self._changed.wait(TARGET_CHECK_INTERVAL)
         self._target.close()
 
     def _late(self, delivery: Delivery) -> DeliveryResult:
@@ -277,7 +274,7 @@ class Forwarding:
         error = (
             f"{event.get('type', 'a delivery')} {event.get('id', '')} (attempt {delivery.attempt})"
             f" of the world {self._world} was forwarded to the application, which has not answered"
-            f" within {TIME_LIMIT:g} s"
+            f" within {DELIVERY_SECONDS:g} s"
         )
         # The test may be over. As an error, the warning would end the receiver's thread, and the
         # result is enough.

@@ -34,7 +34,7 @@ AsgiMessage = MutableMapping[str, Any]
 APPLICATION_URL = "http://localhost"
 """The root URL that an application in this process sees."""
 
-TIME_LIMIT = 30
+LIFESPAN_SECONDS = 30
 """Seconds (real time) for the application to start, and to shut down."""
 
 
@@ -193,8 +193,8 @@ class OwnAsgiClient(AsgiClient):
             backend_options={"loop_factory": RealTimeLoop},
         )
         started = in_thread(client.__enter__)
-        if wait([started], TIME_LIMIT).not_done:
-            raise TimeoutError(f"the application did not start within {TIME_LIMIT} s")
+        if wait([started], LIFESPAN_SECONDS).not_done:
+            raise TimeoutError(f"the application did not start within {LIFESPAN_SECONDS} s")
         if error := started.exception():
             raise RuntimeError(
                 f"the application did not start: {type(error).__name__}: {error}"
@@ -204,8 +204,8 @@ class OwnAsgiClient(AsgiClient):
     def close(self) -> None:
         """Shut the application down. Raises its error, or ``TimeoutError`` if it does not end."""
         stopped = in_thread(self._client.__exit__)
-        if wait([stopped], TIME_LIMIT).not_done:
-            raise TimeoutError(f"the application did not shut down within {TIME_LIMIT} s")
+        if wait([stopped], LIFESPAN_SECONDS).not_done:
+            raise TimeoutError(f"the application did not shut down within {LIFESPAN_SECONDS} s")
         stopped.result()
 
 

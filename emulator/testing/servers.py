@@ -14,7 +14,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from emulator.client.api import PATIENCE, Api
+from emulator.client.api import API_TIMEOUTS, Api
 from emulator.client.connections import ConnectionFailed, Connections
 from emulator.client.messages import JSON
 from emulator.core import calendar
@@ -146,7 +146,7 @@ class LocalServer:
                 except BaseException:
                     server.socket.close()
                     raise
-                self._started = StartedServer(server, thread, Connections(server.url, PATIENCE))
+                self._started = StartedServer(server, thread, Connections(server.url, API_TIMEOUTS))
             return self._started
 
     def begin(self, key: str, options: WorldOptions) -> None:
@@ -223,7 +223,7 @@ def app(key: str) -> str:
 
 RESET = "/_emulator/reset"
 
-MOMENT = 0.001
+LEAST_MOVE_SECONDS = 0.001
 """Seconds: the least that a clock can be moved by."""
 
 
@@ -241,7 +241,7 @@ class RemoteServer:
     def __init__(self, url: str) -> None:
         self.url: str = url.rstrip("/")
         self.receiver: Receiver = Receiver()
-        self.connections: Connections = Connections(self.url, PATIENCE)
+        self.connections: Connections = Connections(self.url, API_TIMEOUTS)
         self._starts: dict[str, WorldOptions] = {}
         self._followed: dict[str, FollowedTravel] = {}
 
@@ -270,7 +270,7 @@ class RemoteServer:
             self._enter(key, travel)
         elif error := self.passed(key):
             raise error
-        elif (moved := travel.instant - known.instant) >= MOMENT:
+        elif (moved := travel.instant - known.instant) >= LEAST_MOVE_SECONDS:
             self._advance(key, {"by": f"PT{moved:.3f}S"})
             self._followed[key] = FollowedTravel(travel, known.instant + moved)
 

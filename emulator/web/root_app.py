@@ -49,7 +49,7 @@ class LazyApp:
 
 SERVICE = "/v1/"
 
-MAX_UNITS = 100
+MAX_SHOWN_UNITS = 100
 """Units of a request whose events appear in the server's log; an advance may have many more."""
 
 
@@ -164,7 +164,9 @@ class RequestLog:
             return ()
         causes = (self._context.request_id, None)
         units = [
-            unit for unit in islice(runtime.journal.since(begun), MAX_UNITS) if unit.cause in causes
+            unit
+            for unit in islice(runtime.journal.since(begun), MAX_SHOWN_UNITS)
+            if unit.cause in causes
         ]
         return tuple(event.type for unit in reversed(units) for event in unit.events)
 

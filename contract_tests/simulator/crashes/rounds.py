@@ -67,7 +67,7 @@ HEADERS = {"Authorization": f"Bearer {KEY}"}
 HOURS = 20
 """The clock's most hours while old responses may be asked for: keys last a day (B-16)."""
 
-PATIENCE = 60.0
+RECOVERY_SECONDS = 60.0
 """Seconds in which a service that is disturbed must answer at last."""
 
 
@@ -101,7 +101,7 @@ class Clients:
         """Wait until every client has noticed that it is over. Raises what a client has raised."""
         self.over.set()
         for thread in self._threads:
-            thread.join(PATIENCE + 30)
+            thread.join(RECOVERY_SECONDS + 30)
             assert not thread.is_alive()
         if self._failures:
             raise self._failures[0]
@@ -131,7 +131,7 @@ class Load:
         self._begun = threading.Event()
         self.clients = Clients(self._buy, self._buy, self._buy, self._move)
         self.clients.start()
-        assert self._begun.wait(PATIENCE), "nothing is answered"
+        assert self._begun.wait(RECOVERY_SECONDS), "nothing is answered"
 
     def _buy(self) -> None:
         number = next(self._numbers)
@@ -199,12 +199,12 @@ class Load:
             assert response.is_success, response.text
             assert response.json()["failures"] == []
             self.instant = max(self.instant, response.json()["now"])
-        self.clients.over.wait(PATIENCE)
+        self.clients.over.wait(RECOVERY_SECONDS)
 
 
 def at_last(ask: Callable[[], httpx.Response]) -> httpx.Response:
     """Return the response of any server; ask until one has taken another one's place."""
-    until = time.monotonic() + PATIENCE
+    until = time.monotonic() + RECOVERY_SECONDS
     while True:
         with suppress(httpx.HTTPError):
             response = ask()

@@ -19,8 +19,8 @@ from contract_tests.support.sandbox import RunningServer
 from emulator.ui.docs import reference
 
 # A busy machine is no defect: what is waited for has time to come.
-PATIENCE = 30_000
-expect.set_options(timeout=PATIENCE)
+BROWSER_TIMEOUT_MS = 30_000
+expect.set_options(timeout=BROWSER_TIMEOUT_MS)
 
 CONFIG = ROOT / "docs" / "mkdocs.yml"
 
@@ -67,7 +67,7 @@ def surf(browser: Browser) -> Iterator[Callable[..., Any]]:
                 "https://shop.example.com/**", lambda route: route.fulfill(body="<h1>Thanks</h1>")
             )
             tab = context.new_page()
-            tab.set_default_timeout(PATIENCE)
+            tab.set_default_timeout(BROWSER_TIMEOUT_MS)
             tab.goto(url)
             return tab
 

@@ -18,7 +18,7 @@ from emulator.cli.main import main
 COMMAND = [sys.executable, "-m", "emulator.cli.main"]
 """The command line in a process of its own."""
 
-PATIENCE = 120
+PROCESS_SECONDS = 120
 """Seconds that a process may take in all; only one that hangs does."""
 
 Begin = Callable[..., "subprocess.Popen[str]"]
@@ -155,7 +155,7 @@ def _hear_hang_ups() -> None:
 
 
 def ended_at_last(process: subprocess.Popen[Any]) -> threading.Timer:
-    end = threading.Timer(PATIENCE, process.kill)
+    end = threading.Timer(PROCESS_SECONDS, process.kill)
     end.daemon = True
     end.start()
     return end

@@ -148,7 +148,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """The secret, and no waiting between the pieces of what comes slowly."""
     monkeypatch.setenv("PAYMENTS_EMULATOR_SECRET", SECRET)
     monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setattr(checks, "PAUSE", 0.001)
+    monkeypatch.setattr(checks, "PIECE_INTERVAL", 0.001)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from emulator.client.messages import ApiRequest, InvalidRequest
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-PATIENCE = Timeouts(connect=5, response=5)
+SHORT_TIMEOUTS = Timeouts(connect=5, response=5)
 GET = ApiRequest("GET", "/")
 
 
@@ -51,7 +51,7 @@ def test_a_connection_is_used_again_until_the_server_closes_it() -> None:
         connection.shutdown(socket.SHUT_RDWR)
         closed.set()
 
-    with listening(closing, kept) as (url, heads), Connections(url, PATIENCE) as client:
+    with listening(closing, kept) as (url, heads), Connections(url, SHORT_TIMEOUTS) as client:
         for _ in range(3):
             assert client.exchange(GET).json() == {}
             assert closed.wait(5)
@@ -75,7 +75,7 @@ def answering(response: bytes) -> Callable[[socket.socket], None]:
     ],
 )
 def test_a_response_is_read_however_long_it_is_said_to_be(response: bytes, content: bytes) -> None:
-    with listening(answering(response)) as (url, _), Connections(url, PATIENCE) as client:
+    with listening(answering(response)) as (url, _), Connections(url, SHORT_TIMEOUTS) as client:
         assert client.exchange(GET).content == content
 
 
@@ -92,7 +92,7 @@ BROKEN = {
 @pytest.mark.parametrize("response", BROKEN.values(), ids=BROKEN)
 def test_a_response_that_is_none_is_an_error_of_the_connection(response: bytes) -> None:
     with listening(answering(response)) as (url, _), pytest.raises(ConnectionBroke, match=r"."):
-        Connections(url, PATIENCE).exchange(GET)
+        Connections(url, SHORT_TIMEOUTS).exchange(GET)
 
 
 def test_who_does_not_respond_is_not_waited_for_and_nobody_there_is_said() -> None:
@@ -102,7 +102,7 @@ def test_who_does_not_respond_is_not_waited_for_and_nobody_there_is_said() -> No
             Connections(url, Timeouts(connect=5, response=0.05)).exchange(GET)
         ended.set()
     with pytest.raises(NoConnection, match="refused"):
-        Connections(url, PATIENCE).exchange(GET)
+        Connections(url, SHORT_TIMEOUTS).exchange(GET)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_who_does_not_respond_is_not_waited_for_and_nobody_there_is_said() -> No
 )
 def test_a_url_of_nothing(url: str) -> None:
     with pytest.raises(ValueError, match=r"."):
-        Connections(url, PATIENCE)
+        Connections(url, SHORT_TIMEOUTS)
 
 
 def test_requests_are_written_as_http_wants_them() -> None:
@@ -123,7 +123,7 @@ def test_requests_are_written_as_http_wants_them() -> None:
     )
     with (
         listening(lambda connection: connection.sendall(OK)) as (url, heads),
-        Connections(f"{url}/prefix/", PATIENCE) as client,
+        Connections(f"{url}/prefix/", SHORT_TIMEOUTS) as client,
     ):
         client.exchange(asked)
     head, _, body = heads[0].partition(b"\r\n\r\n")
@@ -147,7 +147,10 @@ def test_a_stream_gives_its_lines_as_they_arrive() -> None:
         assert told.wait(5)
         connection.sendall(b"4\r\n\xc3\xa9\n\n\r\n0\r\n\r\n")
 
-    with listening(streaming) as (url, _), Connections(url, PATIENCE).stream(GET) as (head, lines):
+    with (
+        listening(streaming) as (url, _),
+        Connections(url, SHORT_TIMEOUTS).stream(GET) as (head, lines),
+    ):
         assert (head.status_code, next(lines)) == (200, "event: a")
         told.set()
         assert [*lines] == ["é", ""]

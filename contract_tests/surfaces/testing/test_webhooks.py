@@ -414,7 +414,7 @@ def play(server: LocalServer, world_name: str, name: str, shop: Shop, first: str
 
 def limit_once_begun(monkeypatch: pytest.MonkeyPatch, shop: Shop) -> None:
     """Give a view a tenth of a second from its start, which a busy machine may delay."""
-    monkeypatch.setattr(collector, "TIME_LIMIT", 0.1)
+    monkeypatch.setattr(collector, "DELIVERY_SECONDS", 0.1)
     monkeypatch.setattr(
         collector,
         "wait",
@@ -454,7 +454,7 @@ def test_a_loop_that_ends(
     shop = make_shop(seconds)
     app = fastapi_app(shop)
     if closes:
-        monkeypatch.setattr(collector, "TIME_LIMIT", HANGS)
+        monkeypatch.setattr(collector, "DELIVERY_SECONDS", HANGS)
     else:
         limit_once_begun(monkeypatch, shop)
 

@@ -18,7 +18,7 @@ from emulator.server.sandbox import Parts
 from emulator.web.context import context_of
 from emulator.web.errors_on_demand import cut, read_ahead
 
-GRACE = 0.25
+BEFORE_KILL_SECONDS = 0.25
 """The most seconds (real time) that the application has to act before it is killed."""
 
 ALMOST = 0.7
@@ -87,9 +87,9 @@ class Killer:
                 return
             await app(scope, receive, send)
             # Whatever the application does next, the world stays as it is: its next request kills
-            # it, or GRACE ends.
+            # it, or BEFORE_KILL_SECONDS ends.
             self.is_due = True
-            await asyncio.sleep(GRACE)
+            await asyncio.sleep(BEFORE_KILL_SECONDS)
             self.strike()
 
         return handle
@@ -119,7 +119,7 @@ class WatchedSender(WebhookSender):
         else:
             is_at_work = kind == "killed-working"
             _, working = await asyncio.wait(
-                [sending], timeout=ALMOST * place.takes if is_at_work else GRACE
+                [sending], timeout=ALMOST * place.takes if is_at_work else BEFORE_KILL_SECONDS
             )
             if working or not is_at_work:
                 self._killer.strike()

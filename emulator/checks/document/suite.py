@@ -41,7 +41,7 @@ LAST = ("security-profiles", "reset")
 PHASES = ("examples", "coverage", "fuzzing", "stateful")
 """Requests from examples, systematic ones from schemas, random ones, and those along links."""
 
-PATIENCE = 60
+RESPONSE_SECONDS = 60
 """Seconds to wait for a response: some of the control API wait 30 s on request."""
 
 
@@ -135,7 +135,7 @@ class Suite:
                     else {}
                 ),
             )
-            response = case.call(headers=headers(self.key), timeout=PATIENCE)
+            response = case.call(headers=headers(self.key), timeout=RESPONSE_SECONDS)
             self.report.count_of(case.operation.label).requests += 1
             try:
                 case.validate_response(response, headers=headers(self.key))
@@ -201,7 +201,7 @@ class Suite:
         return {
             "base-url": self.base_url,
             "headers": headers(self.key),
-            "request-timeout": PATIENCE,
+            "request-timeout": RESPONSE_SECONDS,
             "continue-on-failure": True,
             # A valid request succeeds, or one of our exceptions says why not.
             "checks": {"positive_data_acceptance": {"expected-statuses": ["2xx"]}},

@@ -32,7 +32,7 @@ SendStrategy = Callable[[WebhookSender, Sequence[SignedRequest]], Awaitable[list
 PIECES = 5
 """The number of pieces of a body that is sent slowly."""
 
-PAUSE = 0.1
+PIECE_INTERVAL = 0.1
 """Seconds between two pieces; less if the receiver has little time to answer."""
 
 
@@ -55,7 +55,7 @@ async def at_once(sender: WebhookSender, sent: Sequence[SignedRequest]) -> list[
 
 async def slowly(sender: WebhookSender, sent: Sequence[SignedRequest]) -> list[HttpResult]:
     """Send each body in pieces, as over a slow connection."""
-    pause = min(PAUSE, sender.response_time / PIECES / 4)
+    pause = min(PIECE_INTERVAL, sender.response_time / PIECES / 4)
 
     async def pace(request: bytes) -> AsyncIterator[bytes]:
         head, end, body = request.partition(b"\r\n\r\n")

@@ -226,7 +226,7 @@ class Service:
 # -- webhooks: the end of a path is the status that they are answered with, after the ping
 
 
-PATIENCE = 60.0
+EVENT_SECONDS = 60.0
 """Seconds that an event may take to arrive."""
 
 
@@ -246,7 +246,7 @@ class EventReceiver(HttpReceiver):
         """
         path = urlsplit(url).path
         with self._arrived:
-            if not self._arrived.wait_for(lambda: len(self._of(path)) > 1, PATIENCE):
+            if not self._arrived.wait_for(lambda: len(self._of(path)) > 1, EVENT_SECONDS):
                 raise NoResponse(f"no event arrived at {url}")
             request = self._of(path)[-1]
         headers = {name.lower(): value for name, value in request.headers.items()}

@@ -26,9 +26,9 @@ from emulator.engine.storage.database_tables import (
     put_head,
 )
 from emulator.engine.storage.postgres_session import (
+    DATABASE_TIMEOUT,
     ENDED,
     LOOK,
-    PATIENCE,
     RETRY,
     SILENT,
     Session,
@@ -65,7 +65,7 @@ class PostgresStore(DatabaseStore):
         sys.setswitchinterval(0.0005)
         self._session = Session(self._place)
         try:
-            is_free = self._session.tried.result(PATIENCE + LOOK)
+            is_free = self._session.tried.result(DATABASE_TIMEOUT + LOOK)
         except TimeoutError:
             self._session.give_up(TimeoutError(SILENT))
             raise CorruptStore(f"{self.name}: {SILENT}") from None

@@ -40,12 +40,12 @@ from emulator.resources.app.clients import Key
 
 logger = logging.getLogger("emulator")
 
-PATIENCE = 5.0
+DATABASE_TIMEOUT = 5.0
 """Seconds that the database has to answer, or the session is given up."""
 
 ENDED = "the session was ended"
 
-SILENT = f"the database has not answered for {PATIENCE:.0f} seconds"
+SILENT = f"the database has not answered for {DATABASE_TIMEOUT:.0f} seconds"
 
 LEASE = 5
 """Seconds of this process's silence after which the database ends its session and its lock."""
@@ -75,8 +75,8 @@ SESSION = {
     "idle_session_timeout": LEASE * 1000,
     "idle_in_transaction_session_timeout": LEASE * 1000,
     "tcp_user_timeout": LEASE * 1000,
-    "lock_timeout": int(PATIENCE * 1000),
-    "statement_timeout": int(PATIENCE * 1000),
+    "lock_timeout": int(DATABASE_TIMEOUT * 1000),
+    "statement_timeout": int(DATABASE_TIMEOUT * 1000),
     # A statement may be planned while the tables are empty, and the session keeps the plan.
     "enable_seqscan": "off",
 }
@@ -98,7 +98,7 @@ class DatabaseAddress(NamedTuple):
         return psycopg.connect(
             self.url,
             autocommit=True,
-            connect_timeout=int(PATIENCE),
+            connect_timeout=int(DATABASE_TIMEOUT),
             options=" ".join(f"-c {name}={value}" for name, value in settings.items()),
             application_name="payments-emulator",
         )
@@ -125,7 +125,7 @@ def address(url: str) -> DatabaseAddress:
 SEPARATOR = "\x01"
 """The separator of values in a column: JSON escapes it, and keys and kinds lack it."""
 
-AT_ONCE = {
+STATEMENTS_OF_MANY_ROWS = {
     PUT_WORLD: (
         r"""INSERT INTO emulator_worlds (key, edition, head) SELECT * FROM unnest(
         string_to_array(%s, E'\x01'), string_to_array(%s, E'\x01')::bigint[],
@@ -155,7 +155,9 @@ A pipeline would be as quick. But between two of its statements no time limit of
 applies, so that a server which is frozen just then would keep the lock.
 """
 
-PUT = f"WITH records AS ({AT_ONCE[PUT_RECORD]}) {AT_ONCE[PUT_WORLD]}"
+PUT = (
+    f"WITH records AS ({STATEMENTS_OF_MANY_ROWS[PUT_RECORD]}) {STATEMENTS_OF_MANY_ROWS[PUT_WORLD]}"
+)
 """What most units of work are: a single statement takes half of the time of a transaction."""
 
 
@@ -187,9 +189,11 @@ class DatabaseSession:
 
     def store(self, statements: Iterable[Statement]) -> None:
         for text, rows in statements:
-            if text in AT_ONCE:
+            if text in STATEMENTS_OF_MANY_ROWS:
                 for start in range(0, len(rows), ROWS_AT_ONCE):
-                    self.execute(AT_ONCE[text], _columns(rows[start : start + ROWS_AT_ONCE]))
+                    self.execute(
+                        STATEMENTS_OF_MANY_ROWS[text], _columns(rows[start : start + ROWS_AT_ONCE])
+                    )
             else:
                 for row in rows:
                     self.execute(text, row)
@@ -284,7 +288,7 @@ class Session(threading.Thread):
     def is_silent(self) -> bool:
         """Whether the database has not answered for too long."""
         asked_at = self._connection.asked_at if self._connection else self._began
-        return asked_at is not None and elapsed() - asked_at > PATIENCE
+        return asked_at is not None and elapsed() - asked_at > DATABASE_TIMEOUT
 
     def put(self, task: Task | None) -> Future[Any]:
         """Queue a task after the earlier ones and return its outcome; None ends the session."""

@@ -158,7 +158,7 @@ logger = logging.getLogger("emulator")
 BATCH_SECONDS = 0.5
 """Changes of this long go into one save: nothing waits over a second if a save takes half."""
 
-RETRY_SECONDS = 1.0
+FILE_RETRY_SECONDS = 1.0
 """Time until a file that could not be written is tried again."""
 
 
@@ -329,7 +329,7 @@ class TinyDBStore(Store, Writer):
             # From the beginning of one save to that of the next, so that a slow one does not delay
             # what came during it.
             self._hurry.wait(
-                RETRY_SECONDS if self._failure else max(BATCH_SECONDS - self._save_took, 0)
+                FILE_RETRY_SECONDS if self._failure else max(BATCH_SECONDS - self._save_took, 0)
             )
             self._hurry.clear()
             self._changed.clear()

@@ -76,7 +76,7 @@ def start(world: World, agreed: Terms, **fields: Any) -> Subscription:
     return subscription
 
 
-OVER = ("canceled", "expired")
+ENDED_SUBSCRIPTIONS = ("canceled", "expired")
 """States in which only the metadata can be changed (B-47)."""
 
 
@@ -89,7 +89,7 @@ def update(world: World, id: str, body: Body) -> Subscription:
     subscription = get_or_404(world, Subscription, id)
     found = Violations(body)
     changes: dict[str, Any] = {}
-    if subscription.status in OVER:
+    if subscription.status in ENDED_SUBSCRIPTIONS:
         with found:
             if body.keys() - {"metadata"}:
                 raise ApiError(

@@ -158,7 +158,7 @@ def _structures() -> dict[str, str]:
 # -- magic values (B-54)
 
 
-AT_ONCE = timedelta()
+WITHOUT_DELAY = timedelta()
 
 
 class MagicValue(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -170,10 +170,10 @@ class MagicValue(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     meaning: str
     code: str | None = None
     off_session: str | None = None
-    after: timedelta = AT_ONCE
+    after: timedelta = WITHOUT_DELAY
     step: bool = False
-    settles: timedelta = AT_ONCE
-    disputed: timedelta = AT_ONCE
+    settles: timedelta = WITHOUT_DELAY
+    disputed: timedelta = WITHOUT_DELAY
     refund: Literal["succeeded", "failed", "unanswered"] = "succeeded"
 
 

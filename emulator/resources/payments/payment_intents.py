@@ -152,13 +152,14 @@ def start(
     return STATE_MACHINE.create(world, "create_with_method", fields, **paid_with)
 
 
-OVER = ("succeeded", "canceled")
+SETTLED_INTENTS = ("succeeded", "canceled")
+"""States of an intent that has an outcome: nobody acts on it any more."""
 
 
 def release_customer(world: World, customer: Customer) -> None:
     """Reaction to ``customer.deleted``: payments in progress lose the customer but stay valid."""
     for intent in world.table(PaymentIntent).where("customer", customer.id):
-        if intent.status not in OVER:
+        if intent.status not in SETTLED_INTENTS:
             world.replace(intent, customer=None)
             if (deposit := world.get(Transaction, intent.transaction)) is not None:
                 world.replace(deposit, customer=None)
@@ -373,7 +374,10 @@ ENDINGS = tuple(JOBS)
 # -- the current payment of an invoice, a session or a link
 
 
-UNDER_WAY = ("requires_action", "processing", "requires_capture")
+WAITING_INTENTS = ("requires_action", "processing")
+"""States of an intent that the buyer has confirmed and the operator has not answered yet."""
+
+INTENTS_UNDER_WAY = (*WAITING_INTENTS, "requires_capture")
 """States of an intent under way: the buyer, the operator or the merchant has yet to act."""
 
 
@@ -384,7 +388,7 @@ def current_payment(world: World, owner: Record) -> PaymentIntent | None:
         (
             each
             for each in reversed(attempts)
-            if each.status == "succeeded" or each.status in UNDER_WAY
+            if each.status == "succeeded" or each.status in INTENTS_UNDER_WAY
         ),
         None,
     )

@@ -90,9 +90,6 @@ State = Literal[
 
 SUBTOTAL, DISCOUNT, TAX = N_("Subtotal"), N_("Discount"), N_("Tax")
 
-UNDER_WAY = ("requires_action", "processing")
-"""States of an intent that the buyer has confirmed and the operator has not answered yet."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class PayableLine:
@@ -200,7 +197,7 @@ def with_payment(payable: Payable, world: World, intent: PaymentIntent | None) -
     if intent is None:
         return payable
     payable = replace(payable, intent=intent)
-    if intent.status in UNDER_WAY:
+    if intent.status in payment_intents.WAITING_INTENTS:
         step = (intent.next_action or {}).get("type") == "confirm_card"
         return replace(payable, state="step" if step else "waiting", total=intent.amount)
     if payment_intents.is_received(world, intent):

@@ -14,11 +14,11 @@ from emulator.resources.app.idempotency import lookup
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.checkout import hosted_payments
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
-from emulator.resources.payments.payment_intents import PaymentIntent
+from emulator.resources.payments.payment_intents import WAITING_INTENTS, PaymentIntent
 from emulator.resources.payments.payment_links import PaymentLink
 from emulator.ui.base.pages import BrowserRequest, url
 from emulator.ui.buyer.forms import Form, FormTokens
-from emulator.ui.buyer.payables import UNDER_WAY, Payable, of_invoice, of_link, of_session
+from emulator.ui.buyer.payables import Payable, of_invoice, of_link, of_session
 from emulator.web.context import context_of
 from emulator.web.origins import is_cross_origin
 
@@ -78,7 +78,7 @@ class PageRequest(BrowserRequest):
 
     def intent_in(self, form: Form) -> PaymentIntent | None:
         intent = self._own(form.get("payment"))
-        return intent if intent is not None and intent.status in UNDER_WAY else None
+        return intent if intent is not None and intent.status in WAITING_INTENTS else None
 
     def token(self) -> tuple[str, PaymentIntent | None]:
         """Return the token of this browser's next form here, and the payment its last one made.

@@ -151,7 +151,7 @@ def test_a_case_that_there_is_not_is_a_usage_error(option: str, case: str, messa
 
 @pytest.mark.long
 def test_a_run_without_end_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(app, "PATIENCE", 5.0)
+    monkeypatch.setattr(app, "APP_RUN_SECONDS", 5.0)
     ended = sweep(
         "--only",
         "1:drop-after",

@@ -207,17 +207,17 @@ def rewritten(body: bytes, **options: Any) -> bytes:
     return json.dumps(json.loads(body), separators=(",", ":"), **options).encode()
 
 
-PATIENCE = 60
+CERTIFIED_SECONDS = 60
 """Seconds a receiver has here: none of them depends on how busy the machine is."""
 
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """What comes slowly comes almost at once."""
-    monkeypatch.setattr(checks, "PAUSE", 0.001)
+    monkeypatch.setattr(checks, "PIECE_INTERVAL", 0.001)
 
 
-async def examined(url: str, method: str, patience: float = PATIENCE) -> list[CheckResult]:
+async def examined(url: str, method: str, patience: float = CERTIFIED_SECONDS) -> list[CheckResult]:
     service = ServiceWorld(url, SECRET, method, webhook=WEBHOOK)
     return [result async for result in certifier.results(service, patience)]
 

@@ -213,7 +213,7 @@ def test_one_that_looks_does_and_a_lower_score_can_be_enough() -> None:
 def test_a_run_that_does_not_end_is_ended_and_has_caught_its_mutant(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("emulator.cli.suite.PATIENCE", 0.1)
+    monkeypatch.setattr("emulator.cli.suite.SUITE_RUN_SECONDS", 0.1)
     ended = examined("--json", "--only", "refund-short", "--", *SUITE, "waits")
     assert (ended.status, json.loads(ended.output)["caught"]) == (0, ["refund-short"])
 
