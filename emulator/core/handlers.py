@@ -82,9 +82,9 @@ def _creation_fields(kind: type[Record]) -> tuple[frozenset[str], dict[str, Any]
 
 def apply_patch(world: World, record: R, changes: Mapping[str, Any]) -> R:
     """Replace the fields sent and merge metadata (B-21, B-22), whose limit is checked here."""
-    found = Violations(changes)
-    check_metadata(found, record, changes)
-    found.done()
+    violations = Violations(changes)
+    check_metadata(violations, record, changes)
+    violations.done()
     if "metadata" in changes:
         # only records with metadata are sent any
         merged = merge_metadata(record.metadata, changes["metadata"])  # type: ignore[attr-defined]
@@ -101,9 +101,9 @@ def patch_handler(kind: type[R]) -> Callable[..., R]:
     return with_rules(update) if "metadata" in kind.__struct_fields__ else update
 
 
-def check_metadata(found: Violations, record: Any, body: Body) -> None:
+def check_metadata(violations: Violations, record: Any, body: Body) -> None:
     """Check that what is sent and what is stored have at most 50 keys together (B-22)."""
-    with found:
+    with violations:
         if "metadata" in body:
             merge_metadata(record.metadata, body["metadata"])
 

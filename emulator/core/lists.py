@@ -165,12 +165,12 @@ def _best_index(
     """
     if not indexed:
         return [table.order], wanted
-    found = {}
+    slots_by_field = {}
     for field in indexed:
         values = wanted[field] if isinstance(wanted[field], list) else [wanted[field]]
-        found[field] = [table.index(field).run(value) for value in dict.fromkeys(values)]
-    best = min(found, key=lambda field: sum(map(len, found[field])))
-    return found.pop(best), {name: value for name, value in wanted.items() if name != best}
+        slots_by_field[field] = [table.index(field).run(value) for value in dict.fromkeys(values)]
+    best = min(slots_by_field, key=lambda field: sum(map(len, slots_by_field[field])))
+    return slots_by_field.pop(best), {name: value for name, value in wanted.items() if name != best}
 
 
 def _between(slots: list[Slot[R]], after: str | None, before: str | None) -> Run[R]:

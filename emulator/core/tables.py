@@ -70,7 +70,7 @@ class PartedDict(dict[K, V | None]):
             return value
         for part in self.older:
             if (value := part.pop(key, None)) is not None:
-                self.older = tuple(each for each in self.older if each)
+                self.older = tuple(older for older in self.older if older)
                 return value
         return None
 
@@ -93,11 +93,11 @@ class Slot(msgspec.Struct, Generic[R], gc=False):
     record: R
 
     def __lt__(self, other: Slot[R]) -> bool:
-        here, there = (
+        ours, theirs = (
             getattr(self.record, "created_at", ""),
             getattr(other.record, "created_at", ""),
         )
-        return self.number < other.number if here == there else here < there
+        return self.number < other.number if ours == theirs else ours < theirs
 
 
 _number = attrgetter("number")
@@ -197,9 +197,9 @@ class Table(Generic[R]):
             Slot(slot.number, record) for slot, record in zip(contents.slots, records, strict=True)
         ]
         table.slots.fill([record.id for record in records], slots)
-        for field, found in table.unique.items():
+        for field, taken in table.unique.items():
             having = [slot for slot in slots if getattr(slot.record, field) is not None]
-            found.fill([table._key(field, getattr(slot.record, field)) for slot in having], having)
+            taken.fill([table._key(field, getattr(slot.record, field)) for slot in having], having)
         if kind.paged:
             _ = table.order  # made here and not with its first use
         return table
@@ -301,9 +301,9 @@ class Table(Generic[R]):
         for field, index in self.indexes.items():
             index.add(getattr(record, field), slot)
         for field, key in keys.items():
-            if len(found := self.unique[field]) >= PART:
-                found.begin_part()
-            found[key] = slot
+            if len(taken := self.unique[field]) >= PART:
+                taken.begin_part()
+            taken[key] = slot
 
     def replace(self, old: R, new: R, changed: Collection[str] | None = None) -> int:
         """Replace ``old`` and return its number; ``changed`` names the fields that may differ.
@@ -336,8 +336,8 @@ class Table(Generic[R]):
             _remove(self._order, slot)
         for field, index in self.indexes.items():
             index.remove(getattr(record, field), slot)
-        for field, found in self.unique.items():
-            found.discard(self._key(field, getattr(record, field)))
+        for field, taken in self.unique.items():
+            taken.discard(self._key(field, getattr(record, field)))
         return slot.number
 
     def _key(self, field: str, value: Any) -> Any:
@@ -350,9 +350,9 @@ class Table(Generic[R]):
     def _free_keys(self, record: R) -> dict[str, Any]:
         """Return a record's unique values but null. Raises ``ValueError`` if one is taken."""
         keys = {}
-        for field, found in self.unique.items():
+        for field, taken in self.unique.items():
             key = self._key(field, getattr(record, field))
-            slot = found[key]
+            slot = taken[key]
             if slot is not None and slot.record.id != record.id:
                 raise ValueError(f"another {self.kind.kind} has the {field} of {record.id}")
             if key is not None:

@@ -145,7 +145,11 @@ def valid_part(value: Any, invalid: Collection[str], path: str = "") -> Any:
     if not isinstance(value, dict):
         return value
     prefix = f"{path}." if path else ""
-    own = {each.removeprefix(prefix) for each in invalid if each.startswith(prefix)}
+    own = {
+        invalid_path.removeprefix(prefix)
+        for invalid_path in invalid
+        if invalid_path.startswith(prefix)
+    }
     lists = {name: part for name, part in value.items() if isinstance(part, list)}
     own |= {
         name

@@ -557,5 +557,5 @@ def json_or_text(text: str | bytes | None) -> Any:
 
 def json_object(text: str | bytes) -> dict[str, Any]:
     """Return the JSON object in a text, or an empty one."""
-    found = json_or_text(text)
-    return found if isinstance(found, dict) else {}
+    value = json_or_text(text)
+    return value if isinstance(value, dict) else {}
