@@ -210,16 +210,16 @@ def _allow(document: Document, body: Node, response: Node) -> None:
     match body.get("allOf"):
         case [lone]:
             body = resolve(document, lone)
-    shown = properties(document, response)
+    response_fields = properties(document, response)
     if "items" in body:
         _allow(document, body["items"], response)
     for name, field in body.get("properties", {}).items():
-        if name not in shown:
+        if name not in response_fields:
             continue
         takes_null = field.get("nullable", True) and name not in body.get("required", ())
-        if resolve(document, shown[name]).get("nullable") and takes_null:
+        if resolve(document, response_fields[name]).get("nullable") and takes_null:
             body["properties"][name] = _nullable(document, field)
-        _allow(document, field, shown[name])
+        _allow(document, field, response_fields[name])
 
 
 def _nullable(document: Document, schema: Node) -> Node:
@@ -257,10 +257,10 @@ def add_implied(document: Document) -> None:
 
 def _facts(document: Document, item: Node, operation: Node) -> set[str]:
     parameters = [
-        resolve(document, each)
-        for each in (*item.get("parameters", ()), *operation.get("parameters", ()))
+        resolve(document, parameter)
+        for parameter in (*item.get("parameters", ()), *operation.get("parameters", ()))
     ]
-    facts = {ALWAYS} | {each[key] for each in parameters for key in ("in", "name")}
+    facts = {ALWAYS} | {parameter[key] for parameter in parameters for key in ("in", "name")}
     if "requestBody" in operation:
         facts.add("body")
     if operation.get("security", document.get("security")):

@@ -178,8 +178,8 @@ def error_codes() -> tuple[str, ...]:
 
 def _operation_spec(document: Document, item: Node, operation: Node) -> OperationSpec:
     parameters = [
-        resolve(document, each)
-        for each in (*item.get("parameters", ()), *operation.get("parameters", ()))
+        resolve(document, parameter)
+        for parameter in (*item.get("parameters", ()), *operation.get("parameters", ()))
     ]
     content = resolve(document, operation.get("requestBody", {})).get("content", {})
     return OperationSpec(
@@ -187,7 +187,9 @@ def _operation_spec(document: Document, item: Node, operation: Node) -> Operatio
         fields=dict.fromkeys(
             _fields(document, content.get("application/json", {}).get("schema", {}))
         ),
-        parameters=tuple(each["name"] for each in parameters if each["in"] == "query"),
+        parameters=tuple(
+            parameter["name"] for parameter in parameters if parameter["in"] == "query"
+        ),
     )
 
 

@@ -43,19 +43,21 @@ def with_events(document: Document) -> Document:
     hooks: dict[str, Node] = {}
     schemas = {**components["schemas"]}
     for letter, (type, spec) in zip(_LETTERS, EVENTS.items(), strict=False):
-        shown = {"$ref": f"#/components/schemas/{camel(spec.object)}"}
-        example = _example(document, type, shown, letter)
+        object_schema = {"$ref": f"#/components/schemas/{camel(spec.object)}"}
+        example = _example(document, type, object_schema, letter)
         hooks[type] = {"post": _webhook(model, type, spec, example)}
-        schemas[_schema_name(type)] = _schema(schemas[_schema_name(MODEL)], type, spec, shown)
+        schemas[_schema_name(type)] = _schema(
+            schemas[_schema_name(MODEL)], type, spec, object_schema
+        )
     return without(document, EXAMPLES) | {
         "x-webhooks": hooks | document["x-webhooks"],
         "components": {**components, "schemas": dict(sorted(schemas.items()))},
     }
 
 
-def _schema(model: Node, type: str, spec: EventSpec, shown: Node) -> Node:
+def _schema(model: Node, type: str, spec: EventSpec, object_schema: Node) -> Node:
     base, own = model["allOf"]
-    fields: Node = {"object": shown}
+    fields: Node = {"object": object_schema}
     if spec.metadata:
         carried = {"$ref": "#/components/schemas/CarriedMetadata"}
         fields["metadata"] = {"description": spec.metadata, "allOf": [carried]}
@@ -83,9 +85,9 @@ def _webhook(model: Node, type: str, spec: EventSpec, example: Node) -> Node:
     return with_links({key: value for key, value in {**model, **own}.items() if value is not None})
 
 
-def _example(document: Document, type: str, shown: Node, letter: str) -> Node:
+def _example(document: Document, type: str, object_schema: Node, letter: str) -> Node:
     own: Node = {"created_at": AT, "request": REQUEST} | document[EXAMPLES].get(type, {})
-    data: Node = {"object": _example_of(document, type, shown) | own.pop("object", {})}
+    data: Node = {"object": _example_of(document, type, object_schema) | own.pop("object", {})}
     if metadata := own.pop("metadata", None):
         data["metadata"] = metadata
     envelope: Node = document["x-webhooks"][MODEL]["post"]["requestBody"]["content"][JSON][
@@ -99,15 +101,17 @@ def _example(document: Document, type: str, shown: Node, letter: str) -> Node:
     )
 
 
-def _example_of(document: Document, type: str, shown: Node) -> Node:
+def _example_of(document: Document, type: str, object_schema: Node) -> Node:
     """Return the example of a GET that shows an object of the event's kind."""
     for item in document["paths"].values():
         response = resolve(document, item.get("get", {}).get("responses", {}).get("200", {}))
         media = response.get("content", {}).get(JSON, {})
-        if media.get("schema") == shown:
+        if media.get("schema") == object_schema:
             example: Node = media["example"]
             return example
-    raise DocumentError(f"the event {type} shows {shown['$ref']}, which no GET has an example of")
+    raise DocumentError(
+        f"the event {type} shows {object_schema['$ref']}, which no GET has an example of"
+    )
 
 
 def with_enumerations(node: Any, values: Mapping[str, Iterable[str]]) -> Any:

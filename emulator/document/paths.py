@@ -34,5 +34,5 @@ def fixture(name: str) -> Any:
 def guide_link(page: str, section: str = "") -> str:
     """Return the address of a page of the installed guide, or of one of its sections."""
     built = GUIDE / page / "index.html"
-    shown = built if built.is_file() else GUIDE_PAGES / f"{page}.md"
-    return shown.as_uri() + (f"#{section.lower().replace(' ', '-')}" if section else "")
+    page_file = built if built.is_file() else GUIDE_PAGES / f"{page}.md"
+    return page_file.as_uri() + (f"#{section.lower().replace(' ', '-')}" if section else "")

@@ -152,12 +152,12 @@ def collected() -> Collected:
     objects = {name: _step(name, step, needed=True) for name, step in common["objects"].items()}
     files = sorted(f"probes/{file.stem}" for file in (FIXTURES / "probes").glob("*.yaml"))
     probes = [
-        (name, _probe(each))
+        (name, _probe(probe))
         for file in files
         if file != OBJECTS
-        for name, each in fixture(file).items()
+        for name, probe in fixture(file).items()
     ]
-    in_order = dict(sorted(probes, key=lambda each: str(each[1]["number"])))
+    in_order = dict(sorted(probes, key=lambda named: str(named[1]["number"])))
     return msgspec.convert({**common, "objects": objects, "probes": in_order}, Collected)
 
 
@@ -165,7 +165,9 @@ def _probe(written: dict[str, Any]) -> dict[str, Any]:
     """Return a probe as its struct. Files have steps as mappings by name, and short outcomes."""
     steps = [_step(name, step) for name, step in written.get("steps", {}).items()]
     outcomes = (written["confirms"], *written.get("otherwise", ()))
-    confirms, *otherwise = (each if "when" in each else {"when": each} for each in outcomes)
+    confirms, *otherwise = (
+        outcome if "when" in outcome else {"when": outcome} for outcome in outcomes
+    )
     return {**written, "steps": steps, "confirms": confirms, "otherwise": otherwise}
 
 

@@ -53,7 +53,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     def broken(self) -> list[str]:
         """Return the assumptions that do not hold at the service and that no setting follows."""
-        return sorted({each.number for each in self.refuted if not each.followed})
+        return sorted({refuted.number for refuted in self.refuted if not refuted.followed})
 
     def sentence(self) -> str:
         return (
@@ -92,14 +92,14 @@ def differences(old: Profile, new: Profile) -> list[str]:
         *_changed("", old.settings, new.settings),
         *_changed("assumptions.", old.assumptions, new.assumptions),
     ]
-    known = {each.probe: each.observed for each in old.refuted}
-    broken = [each for each in new.refuted if not each.followed]
+    known = {refuted.probe: refuted.observed for refuted in old.refuted}
+    broken = [refuted for refuted in new.refuted if not refuted.followed]
     lines += [
-        f"{each.number} {each.probe}: {each.asked} Observed {each.observed!r}"
-        for each in broken
-        if known.get(each.probe) != each.observed
+        f"{refuted.number} {refuted.probe}: {refuted.asked} Observed {refuted.observed!r}"
+        for refuted in broken
+        if known.get(refuted.probe) != refuted.observed
     ]
-    held = {each.number for each in old.refuted if not each.followed} & {*new.confirmed}
+    held = {refuted.number for refuted in old.refuted if not refuted.followed} & {*new.confirmed}
     return [*lines, *(f"{number}: holds now" for number in sorted(held))]
 
 
@@ -143,9 +143,9 @@ def with_marks(node: Any, marks: Marks) -> Any:
     cited = written if isinstance(written, list) else [written]
     left = [number for number in cited if number not in marks.confirmed]
     refuted = [number for number in cited if number in marks.refuted]
-    shown = (
+    mark = (
         {ASSUMPTION: left if isinstance(written, list) else left[0]}
         if left
         else {CONFIRMED: marks.date}
     )
-    return marked | shown | ({REFUTED: refuted} if refuted else {})
+    return marked | mark | ({REFUTED: refuted} if refuted else {})

@@ -33,7 +33,7 @@ def filled(value: Any, look_up: LookUp, computed: Computed = MappingProxyType({}
         return tree.map_parts(value, lambda part: filled(part, look_up, computed))
     if whole := _REFERENCE.fullmatch(value):
         return look_up(whole[1])
-    return _REFERENCE.sub(lambda found: str(look_up(found[1])), value)
+    return _REFERENCE.sub(lambda match: str(look_up(match[1])), value)
 
 
 def value_at(responses: Mapping[str, Any], path: str) -> Any:
@@ -44,7 +44,7 @@ def value_at(responses: Mapping[str, Any], path: str) -> Any:
 def names(value: Any) -> Iterator[str]:
     """Yield the first word of every reference in a JSON value."""
     if isinstance(value, str):
-        yield from (found[1].partition(".")[0] for found in _REFERENCE.finditer(value))
+        yield from (match[1].partition(".")[0] for match in _REFERENCE.finditer(value))
     elif isinstance(value, dict):
         yield from names(list(value.values()))
     elif isinstance(value, list | tuple):

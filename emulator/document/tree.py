@@ -90,8 +90,8 @@ def operations(document: Document) -> Iterator[tuple[str, str, Node]]:
 
 def inlined(document: Document, node: Any) -> Any:
     """Return the node with every reference replaced by its target; there are no circles."""
-    found = resolve(document, node) if isinstance(node, dict) else node
-    return map_parts(found, lambda part: inlined(document, part))
+    target = resolve(document, node) if isinstance(node, dict) else node
+    return map_parts(target, lambda part: inlined(document, part))
 
 
 def properties(document: Document, schema: Node) -> dict[str, Node]:
@@ -99,11 +99,11 @@ def properties(document: Document, schema: Node) -> dict[str, Node]:
     schema = resolve(document, schema)
     if "items" in schema:
         return properties(document, schema["items"])
-    found: dict[str, Node] = {}
-    for part in (each for word in SCHEMA_LISTS for each in schema.get(word, ())):
-        found |= properties(document, part)
-    found |= schema.get("properties", {})
-    return found
+    declared: dict[str, Node] = {}
+    for part in (combined for word in SCHEMA_LISTS for combined in schema.get(word, ())):
+        declared |= properties(document, part)
+    declared |= schema.get("properties", {})
+    return declared
 
 
 def with_links(node: Document) -> Document:
@@ -207,16 +207,18 @@ def _kinds(name: str, schema: Schema) -> dict[str, Schema]:
     for condition in _conditions(schema):
         match condition:
             case (
-                {"properties": asked, **other},
+                {"properties": choices, **other},
                 {"required": needed, "not": {"anyOf": excluded}, **more},
-            ) if len(asked) == 1 and not other and not more:
-                [(field, choice)] = asked.items()
+            ) if len(choices) == 1 and not other and not more:
+                [(field, choice)] = choices.items()
             case _:
                 return {}
         [value] = choice["enum"]
-        foreign = {each for part in excluded for each in part["required"]}
+        foreign = {field_name for part in excluded for field_name in part["required"]}
         properties = {
-            each: part for each, part in schema["properties"].items() if each not in foreign
+            field_name: part
+            for field_name, part in schema["properties"].items()
+            if field_name not in foreign
         }
         properties[field] = {
             "description": properties[field]["description"],
@@ -236,14 +238,14 @@ def _kinds(name: str, schema: Schema) -> dict[str, Schema]:
     # an enum tells kinds apart.
     union = {
         "description": schema["description"],
-        "oneOf": [{"$ref": f"#/components/schemas/{each}"} for each in kinds],
+        "oneOf": [{"$ref": f"#/components/schemas/{kind}"} for kind in kinds],
     }
     return {name: union} | kinds
 
 
 def forbid(schema: Schema) -> Schema:
     """Write conditions within ``not``, as OpenAPI 3.0 can say them."""
-    broken = [_given(schema, _broken(each)) for each in _conditions(schema)]
+    broken = [_given(schema, _broken(condition)) for condition in _conditions(schema)]
     return (
         without(schema, CONDITIONS, REQUIRED_UNLESS) | {"not": {"anyOf": broken}}
         if broken
@@ -280,8 +282,8 @@ def depend(schema: Schema) -> Schema:
             then["additionalProperties"] = True
         match when:
             case {"required": [name], **others} if not others:
-                given = {"if": {"properties": {name: _not_null(schema, name)}}, "then": then}
-                dependent = {name: given if _is_nullable(schema, name) else then} | dependent
+                dependency = {"if": {"properties": {name: _not_null(schema, name)}}, "then": then}
+                dependent = {name: dependency if _is_nullable(schema, name) else then} | dependent
             case _:
                 chain = {"if": _given(schema, when), "then": then} | (
                     {"else": chain} if chain else {}
@@ -319,21 +321,24 @@ def _is_nullable(schema: Schema, name: str) -> bool:
 
 
 def _conditions(schema: Schema) -> list[Condition]:
-    found: list[Condition] = []
+    conditions: list[Condition] = []
     unless = [
         Condition({"not": but}, {"required": [name]})
         for name, but in schema.get(REQUIRED_UNLESS, {}).items()
     ]
-    written = [Condition(each["if"], each["then"]) for each in schema.get(CONDITIONS, ())]
-    for condition in (_positive(each) for each in (*unless, *written)):
+    written = [Condition(rule["if"], rule["then"]) for rule in schema.get(CONDITIONS, ())]
+    for condition in (_positive(written_condition) for written_condition in (*unless, *written)):
         same = next(
-            (number for number, each in enumerate(found) if each.when == condition.when), None
+            (number for number, earlier in enumerate(conditions) if earlier.when == condition.when),
+            None,
         )
         if same is None:
-            found.append(condition)
+            conditions.append(condition)
         else:
-            found[same] = Condition(condition.when, _both(found[same].then, condition.then))
-    return found
+            conditions[same] = Condition(
+                condition.when, _both(conditions[same].then, condition.then)
+            )
+    return conditions
 
 
 def _positive(condition: Condition) -> Condition:
