@@ -473,7 +473,9 @@ class Scheduler:
             self._planned[world] = due
             heapq.heappush(self._heap, (due, next(self._numbers), world))
             if is_mostly_stale(self._heap, self._planned):
-                self._heap = [(at, next(self._numbers), each) for each, at in self._planned.items()]
+                self._heap = [
+                    (at, next(self._numbers), planned) for planned, at in self._planned.items()
+                ]
                 heapq.heapify(self._heap)
 
     def forget(self, world: UnitRunner) -> None:

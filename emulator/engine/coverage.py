@@ -102,9 +102,9 @@ class Coverage:
 
 def _note_fields(noted: set[str], known: Mapping[str, Any], sent: Any, before: str = "") -> None:
     """Note the known fields of an object, or of each in a list, with those within them."""
-    for each in sent if isinstance(sent, list) else [sent]:
-        if isinstance(each, dict):
-            for name, value in each.items():
+    for part in sent if isinstance(sent, list) else [sent]:
+        if isinstance(part, dict):
+            for name, value in part.items():
                 if (path := before + name) in known:
                     noted.add(path)
                     if isinstance(value, (dict, list)):

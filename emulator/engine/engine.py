@@ -77,7 +77,9 @@ def may_be_dropped(runtime: Runtime, now: float, build: Build) -> bool:
     same_clock = (clock.mode, clock.rate) == (its_clock.mode, its_clock.rate) and abs(
         apart
     ) < SAME_SECONDS
-    own, fresh = ([record for table in each.tables() for record in table] for each in (world, new))
+    own, fresh = (
+        [record for table in compared.tables() for record in table] for compared in (world, new)
+    )
     return same_clock and own == fresh
 
 
@@ -243,7 +245,7 @@ class Engine:
         """Return whether any App opens to pages of this origin."""
         wanted, open_ones = (
             domain(origin),
-            (open_domains(each.world) for each in self.runtimes.values()),
+            (open_domains(runtime.world) for runtime in self.runtimes.values()),
         )
         known = chain(open_ones, (away.domains for away in self._put_away.values() if away))
         return any(domains is None or wanted in domains for domains in known)
@@ -390,9 +392,10 @@ class Engine:
     async def _make_room(self) -> None:
         """Close the worlds beyond the limit and 1 % more, to spare the next ones the search."""
         too_many = len(self.runtimes) - self._max_worlds + self._max_worlds // 100
-        unused = (each for each in self.runtimes.values() if not each.is_in_use)
+        unused = (runtime for runtime in self.runtimes.values() if not runtime.is_in_use)
         closed = [
-            Key.of(each.world) for each in nsmallest(too_many, unused, key=attrgetter("last_used"))
+            Key.of(runtime.world)
+            for runtime in nsmallest(too_many, unused, key=attrgetter("last_used"))
         ]
         for key in closed:
             await self.release(key)

@@ -53,18 +53,22 @@ class Fixtures:
         settings: Mapping[str, Any] | None = None,
     ) -> None:
         # What the command line says comes first, so that a file can differ from it for single Apps.
-        given = merged(settings or {}, {"assumptions": dict(assumptions)} if assumptions else {})
-        self._all: list[Fixture] = [Fixture(settings=given)] if given else []
+        command_line_settings = merged(
+            settings or {}, {"assumptions": dict(assumptions)} if assumptions else {}
+        )
+        self._all: list[Fixture] = (
+            [Fixture(settings=command_line_settings)] if command_line_settings else []
+        )
         self.worlds: dict[Key, StoredWorld] = {}
-        if given:
+        if command_line_settings:
             self._check("profile")
         for file in chain.from_iterable(map(_files, files)):
-            found = _read(file)
-            if isinstance(found, Fixture):
-                self._all.append(found)
+            content = _read(file)
+            if isinstance(content, Fixture):
+                self._all.append(content)
                 self._check(file)
             else:
-                self.worlds |= found.worlds
+                self.worlds |= content.worlds
         self.keys: frozenset[str] = frozenset(key for fixture in self._all for key in fixture.keys)
 
     def settings(self, app: str, *more: Fixture) -> Settings:
@@ -77,10 +81,10 @@ class Fixtures:
 
     def origin_of(self, app: str) -> dict[str, Any]:
         """Return the settings of an App that stand in the files."""
-        found: dict[str, Any] = {}
+        origin: dict[str, Any] = {}
         for fixture in self._all:
-            found = merged(found, fixture.settings, fixture.apps.get(app, AppFixture()).settings)
-        return found
+            origin = merged(origin, fixture.settings, fixture.apps.get(app, AppFixture()).settings)
+        return origin
 
     def _check(self, file: Path | str) -> None:
         """Check a file together with earlier files: errors show at the start, not at requests."""

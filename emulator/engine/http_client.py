@@ -67,14 +67,14 @@ async def addresses_of(host: str, look_ups: LookUps) -> Sequence[str]:
         return LOCALHOST
     try:
         async with asyncio.timeout(LOOK_UP_SECONDS):
-            found = await _looked_up(host, look_ups)
+            addresses = await _looked_up(host, look_ups)
     except TimeoutError:
         raise Unreachable(f"the name server did not answer within {LOOK_UP_SECONDS:g} s") from None
-    if isinstance(found, Exception):
-        raise found
-    if not found:
+    if isinstance(addresses, Exception):
+        raise addresses
+    if not addresses:
         raise Unreachable("the host name is not known")
-    return found
+    return addresses
 
 
 async def _looked_up(host: str, look_ups: LookUps) -> list[str] | Exception:
@@ -84,11 +84,11 @@ async def _looked_up(host: str, look_ups: LookUps) -> list[str] | Exception:
     nobody answers would hold up others, and the end of the process would wait for them. So each has
     a daemon thread of its own.
     """
-    while (found := look_ups.get(host)) is None and len(look_ups) >= MOST_LOOK_UPS:
+    while (pending := look_ups.get(host)) is None and len(look_ups) >= MOST_LOOK_UPS:
         await asyncio.wait(look_ups.values(), return_when=asyncio.FIRST_COMPLETED)
-    if found is None:
+    if pending is None:
         loop = asyncio.get_running_loop()
-        found = look_ups[host] = loop.create_future()
+        pending = look_ups[host] = loop.create_future()
 
         def end(result: list[str] | Exception) -> None:
             look_ups.pop(host).set_result(result)
@@ -99,19 +99,21 @@ async def _looked_up(host: str, look_ups: LookUps) -> list[str] | Exception:
                 loop.call_soon_threadsafe(end, result)
 
         threading.Thread(target=look_up, name="look-up", daemon=True).start()
-    return await asyncio.shield(found)
+    return await asyncio.shield(pending)
 
 
 def _known_addresses(host: str) -> list[str] | Exception:
     try:
-        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG)
+        address_infos = socket.getaddrinfo(
+            host, None, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG
+        )
     except (OSError, UnicodeError):
         return []
     except (
         Exception
     ) as error:  # of an audit hook, such as that of a test which may not reach the real service
         return error
-    return [str(address[0]) for *_, address in found]
+    return [str(address[0]) for *_, address in address_infos]
 
 
 async def connect(addresses: Sequence[str], port: int) -> socket.socket:

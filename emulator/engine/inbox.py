@@ -149,5 +149,5 @@ def _possible_senders(
 
 
 def _field(value: Any, name: str) -> Any:
-    found = value.get(name) if isinstance(value, dict) else None
-    return found if isinstance(found, (str, dict)) else None
+    field = value.get(name) if isinstance(value, dict) else None
+    return field if isinstance(field, (str, dict)) else None

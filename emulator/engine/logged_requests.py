@@ -70,8 +70,8 @@ class LoggedRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     @property
     def error_code(self) -> str | None:
         """The response's error code, in any shape (B-10); None for a success or another body."""
-        found = _CODE_IN_RESPONSE.search(self.response) if self.status >= 400 else None
-        return found[1].decode() if found else None
+        code = _CODE_IN_RESPONSE.search(self.response) if self.status >= 400 else None
+        return code[1].decode() if code else None
 
 
 _CODE_IN_RESPONSE = re.compile(rb'"code":\s?"(\w{1,60})"')

@@ -327,7 +327,7 @@ class Outbox:
 
     async def _attempt_together(self, *effects: DeliverWebhook) -> HttpResult:
         pace = together(len(effects))
-        attempts = (self._attempt(each, exempt_from_faults=True, pace=pace) for each in effects)
+        attempts = (self._attempt(effect, exempt_from_faults=True, pace=pace) for effect in effects)
         return (await asyncio.gather(*attempts))[0]
 
     def _released(self, effect: DeliverWebhook, *until: str | None) -> DeliverWebhook | None:

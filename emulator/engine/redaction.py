@@ -102,10 +102,10 @@ def stars(secret: str) -> str:
 
 def has_live_key(*texts: str) -> bool:
     """Return whether these texts contain a live key (``sk_prod_…``, ``pk_prod_…``) in any form."""
-    found = (
+    plain_parts = (
         part for text in texts for part in (_plain(text), *map(_decoded, _BASE64.findall(text)))
     )
-    return any(re.search(_LIVE_KEY, part) for part in found)
+    return any(re.search(_LIVE_KEY, part) for part in plain_parts)
 
 
 def _decoded(text: str) -> str:
@@ -118,7 +118,10 @@ def redact(text: bytes) -> bytes:
     """Return a body, path or query without secrets; one that had some is shown in UTF-8."""
     texts = [text.replace(b"\0", b"").decode("utf-8", "replace")]
     if b"\0" in text:
-        texts = [*(text.decode(each, "replace") for each in ("utf-16-le", "utf-16-be")), *texts]
+        texts = [
+            *(text.decode(encoding, "replace") for encoding in ("utf-16-le", "utf-16-be")),
+            *texts,
+        ]
     for plain in texts:
         if (redacted := redact_text(plain)) != plain:
             return redacted.encode()
@@ -181,20 +184,20 @@ def redact_text(text: str, mask: Mask = stars) -> str:
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object of JSON; ``ValueError`` if a name stands twice, for it hides a value."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
         raise ValueError
-    return found
+    return fields
 
 
 def _redact_form(text: str, mask: Mask) -> str:
     """Return a form or a query redacted, and any other text as it is."""
     path, mark, query = text.rpartition("?")
-    given = parse_qsl(query, keep_blank_values=True) if "=" in query and " " not in query else []
+    fields = parse_qsl(query, keep_blank_values=True) if "=" in query and " " not in query else []
     redacted = [
-        (redact_text(name, mask), str(redact_field(name, value, mask))) for name, value in given
+        (redact_text(name, mask), str(redact_field(name, value, mask))) for name, value in fields
     ]
-    if redacted == given:
+    if redacted == fields:
         return text
     return (
         path
@@ -222,8 +225,8 @@ def _in_ascii(text: str) -> str:
 def _character_in_ascii(character: str) -> str:
     if character.isdecimal():
         return str(unicodedata.decimal(character))
-    found = unicodedata.normalize("NFKC", character)
-    return found if found.isascii() and found.isalnum() else character
+    normalized = unicodedata.normalize("NFKC", character)
+    return normalized if normalized.isascii() and normalized.isalnum() else character
 
 
 def _may_have_secrets(text: str) -> bool:
@@ -262,11 +265,13 @@ def _redact_several(match: re.Match[str]) -> str:
     return "".join([*parts, rest])
 
 
-def _replaced(pattern: str, text: str, found: Callable[[re.Match[str]], tuple[int, str]]) -> str:
-    """Return a text with a pattern's matches replaced, as far as ``found`` says."""
+def _replaced(
+    pattern: str, text: str, replacement: Callable[[re.Match[str]], tuple[int, str]]
+) -> str:
+    """Return a text with a pattern's matches replaced, as far as ``replacement`` says."""
     parts, done = [], 0
     for match in re.finditer(pattern, text):
-        length, redacted = found(match) if match.start() >= done else (0, "")
+        length, redacted = replacement(match) if match.start() >= done else (0, "")
         if length:
             parts += [text[done : match.start()], redacted]
             done = match.start() + length
@@ -443,7 +448,12 @@ class Scrubber:
         effect = magic_value_of(self._world, type, value)
         variants = map(invented, range(VARIANTS))
         return next(
-            (each for each in variants if magic_value_of(self._world, type, each) == effect), value
+            (
+                variant
+                for variant in variants
+                if magic_value_of(self._world, type, variant) == effect
+            ),
+            value,
         )
 
     def _disguised(self, text: str, variant: int = 0) -> str:

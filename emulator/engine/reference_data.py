@@ -148,8 +148,10 @@ def numbered_assumptions() -> dict[str, Assumption]:
     """Return every assumption by number (``B-58``), in order, with its settings' defaults."""
     read = msgspec.convert(fixture("assumptions"), dict[str, Assumption])
     return {
-        number: msgspec.structs.replace(each, decided=_SETTING.sub(_default, each.decided))
-        for number, each in read.items()
+        number: msgspec.structs.replace(
+            assumption, decided=_SETTING.sub(_default, assumption.decided)
+        )
+        for number, assumption in read.items()
     }
 
 
@@ -179,7 +181,11 @@ def assumptions_of(settings: Settings) -> list[dict[str, Any]]:
             "default": next(iter(assumption.values)),
             "values": list(assumption.values),
             "sentence": assumption.sentence,
-            "numbers": [number for number, each in numbered.items() if name in each.names],
+            "numbers": [
+                number
+                for number, numbered_assumption in numbered.items()
+                if name in numbered_assumption.names
+            ],
         }
         for name, assumption in named_assumptions().items()
     ]

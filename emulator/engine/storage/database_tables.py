@@ -227,7 +227,7 @@ async def load(key: Key, ask: Ask, pause: Pause) -> Loaded:
     heads = await ask("SELECT '', edition, head FROM emulator_worlds WHERE key = ?", (str(key),))
     chosen = "SELECT name, edition, head FROM emulator_snapshots WHERE world = ? ORDER BY number"
     heads += await ask(chosen, (str(key),))
-    found, editions = {}, {}
+    worlds, editions = {}, {}
     for name, edition, head in heads:
         try:
             header = msgspec.json.decode(head, type=WorldHeader)
@@ -241,9 +241,11 @@ async def load(key: Key, ask: Ask, pause: Pause) -> Loaded:
                 rows.setdefault(kind, deque()).append((number, msgspec.Raw(data)))
             is_more = len(part) == ROWS
             await pause()
-        found[name] = StoredWorld(key, header, {kind: _once(each) for kind, each in rows.items()})
+        worlds[name] = StoredWorld(
+            key, header, {kind: _once(numbered_rows) for kind, numbered_rows in rows.items()}
+        )
         editions[name] = edition
-    return Loaded(found.pop(WORLD, None), found, editions)
+    return Loaded(worlds.pop(WORLD, None), worlds, editions)
 
 
 def _once(rows: deque[T]) -> Iterator[T]:
@@ -270,12 +272,12 @@ def load_at_once(connection: Readable, key: Key) -> Loaded:
 
 
 def content(connection: Readable) -> Content:
-    found = {key: load_at_once(connection, key) for key in keys(connection)}
+    loaded = {key: load_at_once(connection, key) for key in keys(connection)}
     return Content(
-        {key: each.world for key, each in found.items() if each.world},
+        {key: loaded_world.world for key, loaded_world in loaded.items() if loaded_world.world},
         {
             (key, name): saved
-            for key, each in found.items()
-            for name, saved in each.snapshots.items()
+            for key, loaded_world in loaded.items()
+            for name, saved in loaded_world.snapshots.items()
         },
     )

@@ -124,8 +124,8 @@ class PostgresStore(DatabaseStore):
         """Return what is read; only for those who have no event loop."""
         if not self._session.held.done():
             raise CorruptStore(f"{self.name}: {state_file.IN_USE}")
-        found: T = self._result(self._session.put(Task(read=read)))
-        return found
+        result: T = self._result(self._session.put(Task(read=read)))
+        return result
 
     def _result(self, outcome: Future[Any]) -> Any:
         try:
@@ -176,7 +176,7 @@ class _SessionWriter(DatabaseWriter):
         return self.session.dead
 
     def execute(self, statements: list[Statement]) -> None:
-        self.last = self.put_task(Task([each for each in statements if each.rows]))
+        self.last = self.put_task(Task([statement for statement in statements if statement.rows]))
 
     def tidy(self) -> None:
         self.session.tidy()

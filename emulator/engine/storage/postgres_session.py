@@ -435,7 +435,7 @@ def _carry_out(connection: DatabaseSession, tasks: Sequence[Task]) -> Any:
         is_small = sum(len(statement.rows) for statement in statements) < ROWS_AT_ONCE
         if is_small and [statement.text for statement in statements] == [PUT_RECORD, PUT_WORLD]:
             connection.execute(
-                PUT, [column for each in statements for column in _columns(each.rows)]
+                PUT, [column for statement in statements for column in _columns(statement.rows)]
             )
         else:
             with connection.transaction():

@@ -202,9 +202,9 @@ class Content(NamedTuple):
     snapshots: dict[tuple[Key, str], StoredWorld]
 
 
-def content(found: Any) -> Content:
+def content(document: Any) -> Content:
     """Return the worlds and snapshots of a file. Raises :class:`InvalidState`."""
-    stored = checked(found)
+    stored = checked(document)
     whole = Content({}, {})
     try:
         for saved in _worlds(stored):
@@ -222,21 +222,21 @@ def content(found: Any) -> Content:
     return whole
 
 
-def only_world(found: Any) -> StoredWorld:
+def only_world(document: Any) -> StoredWorld:
     """Return the world of a file that has one, such as a snapshot. Raises :class:`InvalidState`."""
-    for saved in _worlds(checked(found)):
+    for saved in _worlds(checked(document)):
         return saved
     raise InvalidState("it holds no world")
 
 
-def _worlds(found: StoredTables) -> Iterator[StoredWorld]:
+def _worlds(stored: StoredTables) -> Iterator[StoredWorld]:
     rows: dict[str, dict[str, list[tuple[int, Any]]]] = {}
-    for name, table in found.items():
+    for name, table in stored.items():
         owner, separator, kind = name.partition("/")
         if separator:
             documents = [(_number(number), row) for number, row in table.items()]
             rows.setdefault(owner, {})[kind] = sorted(documents, key=itemgetter(0))
-    for number, row in found["worlds"].items():
+    for number, row in stored["worlds"].items():
         _number(number)
         yield world_of_row(row, rows.pop(row["key"], {}))
     if rows:
@@ -279,10 +279,10 @@ def exported(snapshot: WorldSnapshot) -> Iterator[bytes]:
 
 def exported_to_share(snapshot: WorldSnapshot) -> list[bytes]:
     """Return the same, scrubbed; it takes long and is for a thread."""
-    found = tables([saved(snapshot)])
+    exported = tables([saved(snapshot)])
     plain = {
         name: {number: msgspec.to_builtins(row) for number, row in rows.items()}
-        for name, rows in found.items()
+        for name, rows in exported.items()
     }
     whole = Scrubber(snapshot.world).tables(plain)
     head = {name: whole.pop(name) for name in ("emulator", "worlds")}
@@ -342,12 +342,14 @@ def check_format(number: object, known: int = FORMAT) -> None:
         )
 
 
-def checked(found: Any) -> StoredTables:
+def checked(document: Any) -> StoredTables:
     """Return the tables of a file of this format. Raises :class:`InvalidState`."""
     try:
-        check_format(found["emulator"]["1"]["format"])
+        check_format(document["emulator"]["1"]["format"])
     except (KeyError, TypeError):
         check_format(None)
-    if not isinstance(found, dict) or not all(isinstance(table, dict) for table in found.values()):
+    if not isinstance(document, dict) or not all(
+        isinstance(table, dict) for table in document.values()
+    ):
         raise InvalidState("it does not consist of tables")
-    return found
+    return document

@@ -38,21 +38,21 @@ def checked(path: Path, *, to_write: bool = True) -> Path:
 
 def _problem(file: Path, *, to_write: bool) -> str | None:
     try:
-        found = file.stat()
+        status = file.stat()
     except FileNotFoundError:
         return None
     except OSError as error:
         return f"cannot be opened: {error.strerror}"
-    if not stat.S_ISREG(found.st_mode):
-        return "is a directory" if stat.S_ISDIR(found.st_mode) else "is not a regular file"
-    if to_write and found.st_nlink > 1:
+    if not stat.S_ISREG(status.st_mode):
+        return "is a directory" if stat.S_ISDIR(status.st_mode) else "is not a regular file"
+    if to_write and status.st_nlink > 1:
         # The log or the lock beside it would have another name for each of them.
-        return f"has {found.st_nlink} names (hard links); a file that worlds are stored in has one"
+        return f"has {status.st_nlink} names (hard links); a file that worlds are stored in has one"
     if to_write and _is_mounted(file):
         # It cannot be replaced, and its log or its lock would be elsewhere.
         return f"is mounted by itself; mount the folder that has {file.name} in it"
     # The system would let the superuser write to the file.
-    return "is read-only" if to_write and not found.st_mode & 0o222 else None
+    return "is read-only" if to_write and not status.st_mode & 0o222 else None
 
 
 def _is_mounted(file: Path) -> bool:
@@ -70,7 +70,7 @@ def _is_mounted(file: Path) -> bool:
 def identity(file: Path) -> Identity | None:
     """Return which file has this name at present; None if none has."""
     try:
-        found = file.stat()
+        status = file.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino

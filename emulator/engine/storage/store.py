@@ -58,11 +58,11 @@ class Unknown(StorageError):
     """The session with the database ended before a change was stored, as far as is known."""
 
     def __init__(self, why: str) -> None:
-        said = (
+        message = (
             "It is not known whether the last changes are stored; send the request again with its"
             f" key: {why}"
         )
-        super().__init__(why, said)
+        super().__init__(why, message)
 
 
 WORLD = ""

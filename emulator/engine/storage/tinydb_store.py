@@ -210,7 +210,10 @@ class TinyDBStore(Store, Writer):
             return NOTHING
         with self._up_to_date() as base:
             rows = {
-                kind: [(each.doc_id, each) for each in _in_order(base.table(f"{key}/{kind}"))]
+                kind: [
+                    (document.doc_id, document)
+                    for document in _in_order(base.table(f"{key}/{kind}"))
+                ]
                 for kind in sorted(self._kinds[str(key)])
             }
             head: Any = base.table("worlds").get(doc_id=self._numbers[key])
@@ -254,7 +257,7 @@ class TinyDBStore(Store, Writer):
     ) -> Iterator[TableChange]:
         # Removals come first, for the number of a record that is gone may be that of another one
         # now.
-        for kind, number, record in sorted(rows, key=lambda each: each.record is not None):
+        for kind, number, record in sorted(rows, key=lambda row: row.record is not None):
             yield TableChange(f"{key}/{kind}", number, record)
         yield TableChange("worlds", self._numbers[key], serialization.row_of_world(key, head))
 

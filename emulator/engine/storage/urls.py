@@ -77,19 +77,19 @@ class CheckedWorld(NamedTuple):
 
 def check(url: str) -> list[CheckedWorld]:
     """Read all as a server does at its start, without changes. Raises :class:`CorruptStore`."""
-    found = contents(url)
+    content = contents(url)
     try:
-        for saved in found.snapshots.values():
+        for saved in content.snapshots.values():
             serialization.readable(saved)
-        return [_checked(saved, found) for saved in found.worlds.values()]
+        return [_checked(saved, content) for saved in content.worlds.values()]
     except InvalidState as error:
         raise CorruptStore(f"{url}: {error}") from None
 
 
-def _checked(saved: StoredWorld, found: Content) -> CheckedWorld:
+def _checked(saved: StoredWorld, content: Content) -> CheckedWorld:
     world = serialization.readable(saved)
     records = sum(len(table) for table in world.tables() if table.kind is not Job)
-    snapshots = sum(key == saved.key for key, _ in found.snapshots)
+    snapshots = sum(key == saved.key for key, _ in content.snapshots)
     return CheckedWorld(saved.key, world.now, records, len(world.table(Job)), snapshots)
 
 
@@ -104,14 +104,14 @@ def contents(url: str) -> Content:
 def convert(source: str, target: str) -> list[CheckedWorld]:
     """Copy all worlds and snapshots into an empty store. Raises :class:`CorruptStore`."""
     findings = check(source)
-    found = contents(source)
+    content = contents(source)
     with _opened(target) as store:
         if store.stored():
             raise CorruptStore(f"{target}: holds worlds already; convert into an empty store")
-        for saved in found.worlds.values():
+        for saved in content.worlds.values():
             edition = Edition(serialization.rows_of(saved))
             store.persistence(saved.key).put(WORLD, edition, saved.head)
-        for (key, name), saved in found.snapshots.items():
+        for (key, name), saved in content.snapshots.items():
             edition = Edition(serialization.rows_of(saved))
             store.persistence(key).put(name, edition, saved.head)
         store.wait()
