@@ -38,7 +38,7 @@ def bind(host: str, port: int) -> socket.socket:
 def is_loopback(host: str) -> bool:
     """Return whether only this machine reaches an address, or all addresses of a name."""
     try:
-        addresses = [each[4][0] for each in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)]
+        addresses = [info[4][0] for info in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)]
         return all(ip_address(str(address).partition("%")[0]).is_loopback for address in addresses)
     except (OSError, UnicodeError):
         return True  # nothing can be bound there
