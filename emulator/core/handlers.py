@@ -45,8 +45,8 @@ def get_handler(kind: type[R]) -> Callable[..., R]:
 def new_record(world: World, kind: type[R], body: Body = NO_BODY, /, **computed: Any) -> R:
     """Return the record of a POST: the body's fields that the kind has, and the computed ones.
 
-    Id, App, live mode and times are filled in, metadata is empty by default, and what may be null
-    is null.
+    Id, App, live mode and times are filled in, metadata is empty by default, and a field that may
+    be null is null.
     """
     fields, blank = _creation_fields(kind)
     own: dict[str, Any] = {
@@ -102,7 +102,7 @@ def patch_handler(kind: type[R]) -> Callable[..., R]:
 
 
 def check_metadata(violations: Violations, record: Any, body: Body) -> None:
-    """Check that what is sent and what is stored have at most 50 keys together (B-22)."""
+    """Check that the metadata sent and stored have at most 50 keys together (B-22)."""
     with violations:
         if "metadata" in body:
             merge_metadata(record.metadata, body["metadata"])

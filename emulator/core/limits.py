@@ -76,4 +76,4 @@ WORLDS = Limit(
 SNAPSHOTS = Limit("Snapshots of a world", 100, "snapshots", "422")
 
 RECEIVER_SECONDS = 10.0
-"""Seconds (real time) that a webhook receiver has to answer (Limits)."""
+"""Seconds (real time) that a webhook receiver has to respond (Limits)."""

@@ -53,7 +53,7 @@ class Run(NamedTuple, Generic[R]):
 
 
 class Selection(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
-    """What a query selects of a table, not read yet: the records of ``runs`` that pass the
+    """The records of a table that a query selects, not read yet: those of ``runs`` that pass the
     ``filters``, in an order.
 
     :meth:`page` reads it at once. Where it must look at many records (``reads``), :meth:`taken`

@@ -68,8 +68,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     * ``kind``: the kind of object, as in its field ``object``: by default the name of the class,
       ``payment_intent``;
     * ``prefix``: the beginning of its ids;
-    * ``names``: what one and several are called in the console, marked for translation; None for
-      what it does not list;
+    * ``names``: the words for one and for several in the console, marked for translation; None for
+      a kind that it does not list;
     * ``indexes``: fields by whose value lists are filtered without a search;
     * ``unique``: fields whose value (unless null) belongs to one record only; ``caseless``: those
       of them that are compared without regard to letter case;

@@ -179,7 +179,7 @@ class Table(Generic[R]):
         )
 
     def contents(self) -> Contents[R]:
-        """Return what :meth:`of` makes a table of the same records from.
+        """Return the contents from which :meth:`of` makes a table of the same records.
 
         It takes some milliseconds.
         """

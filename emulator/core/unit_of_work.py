@@ -130,7 +130,7 @@ class UnitOfWork(msgspec.Struct, gc=False):
     ``cause`` is the id of the request. ``counters`` are the world's counters before the unit began,
     for undo. ``cleared`` says that it removed all records of the App (a reset), ``is_arranged``
     that it set fields directly, past the rules, as a tester or a stored world does. ``checked``:
-    the changes that the checks of the registry look at. ``failed_checks``: what is wrong with it.
+    the changes that the checks of the registry look at. ``failed_checks``: those that failed.
     """
 
     cause: str | None

@@ -1,4 +1,4 @@
-"""Validation by rules: what is wrong with a request beyond its form, all of it at once.
+"""Validation by rules: all that is wrong with a request beyond its form, at once.
 
 A client learns of everything that is wrong with a request at once (B-12): its form by the schema
 and, beyond that, by the rules of its operation. So the function of an operation checks each rule in

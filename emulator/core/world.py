@@ -7,8 +7,8 @@ How the emulator is built, and why
 customers, invoices and events, the jobs planned for later, and the instant its clock shows. The
 test side and the live side of an App are two worlds. A world does no input or output and reads no
 system clock. The engine above it sets ``now``, calls one function of :mod:`emulator.resources` with
-the world, and then saves, sends and answers. So each rule of the service is a plain function that a
-test can call, and a year of renewals takes as long as its rules take to run.
+the world, and then saves, sends and responds. So each rule of the service is a plain function that
+a test can call, and a year of renewals takes as long as its rules take to run.
 
 **Records are frozen.** A record (a customer, an invoice) never changes; :meth:`World.replace` puts
 another record with the same id in its place. Everything that holds the old one still holds the
@@ -132,7 +132,7 @@ from emulator.core.tables import Contents, Slot, Table
 from emulator.core.unit_of_work import Change, CheckFailed, Effect, Event, EventData, UnitOfWork
 
 Reaction = Callable[["World", Any], None]
-"""Follows what happened to a record, given as it was then, at once in the same unit of work."""
+"""Follows an event of a record, given as it was then, at once in the same unit of work."""
 
 JobFunction = Callable[["World", Job], None]
 
@@ -190,7 +190,7 @@ class World:
 
     The engine sets ``now`` (UTC) before each unit of work, and it stands still during one. Changes
     are made only inside a unit of work (:meth:`unit_of_work`); one that raises leaves no trace.
-    ``reference_data`` is what the rules look up and what never changes, such as the magic values;
+    ``reference_data`` are the facts that the rules look up and nothing changes: the magic values;
     ``base_url`` is the URL of the emulator, for links in objects, which name the App with
     ``names_app``. ``strict``: a unit of work that fails a check of the registry is undone;
     otherwise the failure is noted in the unit.

@@ -174,7 +174,7 @@ def _parts(schema: Document) -> Iterator[Any]:
             yield schema[word]
 
 
-# -- null in requests, where the answer of its operation can show it
+# -- null in requests, where the response of the operation can show it
 
 
 def allow_nulls(document: Document) -> None:
@@ -385,7 +385,7 @@ class _Bundler:
         )
 
     def written(self, target: Path, place: Pointer) -> Any:
-        """Return what is written at a place; None where nothing is."""
+        """Return the node at a place; None where nothing is."""
         return look_up(self.read(target), place, None) if target.is_file() else None
 
     def read(self, file: Path) -> Document:

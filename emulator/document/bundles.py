@@ -1,6 +1,6 @@
 """The finished bundles: each OpenAPI document as one JSON file; and the service's operations.
 
-An operation has what may be sent to it and what it may answer.
+An operation has the values that it takes and the responses that it may give.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from emulator.document.tree import (
 
 SOURCES = ("service", "control", "pages")
 OPENAPI_3_0, OPENAPI_3_1 = "-3.0", "-3.1"
-"""What is added to the name of a document for the versions of it that are served."""
+"""The endings of a document's name for the versions of it that are served."""
 
 
 def load(name: str) -> Document:

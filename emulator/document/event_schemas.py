@@ -25,10 +25,10 @@ MODEL = "webhook.test"
 JSON = "application/json"
 
 EXAMPLES = "x-event-examples"
-"""What is particular to the example of each event."""
+"""The particulars of each event's example."""
 
 AT, REQUEST = "2026-01-15T09:31:00.000Z", "req_7Hq2LmX9vB4tKz1NcR8wPd5s"
-"""When an example happens, and the request that causes it, unless something else is written."""
+"""The instant of an example and the request that causes it, unless the example has others."""
 
 EACH_EVENT, EACH_KIND = "x-each-event", "x-each-kind"
 """Entries of an enumeration that stand for every event of the table and every kind of object."""

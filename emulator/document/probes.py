@@ -40,8 +40,8 @@ class ProbeStep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     ``do`` is a request (``POST /customers/``) with a JSON ``body`` or a ``raw`` one; a header that
     is null is not sent. A ``needed`` request has to succeed; otherwise the probe has no answer.
     ``boundary`` repeats the request. ``received`` is the path of an event that has to arrive at the
-    receiver, ``secret`` what it is signed with. ``wait`` is a number of days, ``buyer`` what a
-    person is asked to do.
+    receiver, ``secret`` the secret that signs it. ``wait`` is a number of days, ``buyer`` the
+    task of a person.
     """
 
     name: str
@@ -90,7 +90,7 @@ class Probe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     @property
     def question(self) -> str:
-        """What is asked, with what the probe needs beside a key."""
+        """The question of the probe, with its needs beside a key."""
         return f"{self.asks} (needs: {', '.join(self.needs)})" if self.needs else self.asks
 
     def roots(self) -> set[str]:

@@ -131,9 +131,9 @@ class Marks(NamedTuple):
 
 
 def with_marks(node: Any, marks: Marks) -> Any:
-    """Return a copy of a document in which ``x-assumption`` has only what is not confirmed.
+    """Return a copy of a document in which ``x-assumption`` has only unconfirmed assumptions.
 
-    Where all is confirmed ``x-confirmed`` is the date; what was refuted stands in ``x-refuted``
+    Where all are confirmed, ``x-confirmed`` is the date; refuted ones stand in ``x-refuted``
     beside it.
     """
     marked = map_parts(node, lambda part: with_marks(part, marks))

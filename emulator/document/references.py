@@ -1,10 +1,10 @@
-"""Requests that refer to earlier answers, as data: ``POST /payment-intents/{intent.id}/confirm/``.
+"""Requests that refer to earlier responses: ``POST /payment-intents/{intent.id}/confirm/``.
 
-A reference is the name of an answer and the path to a value in it, in braces: ``{customer.id}``,
-``{methods.data.0.id}``. A name alone stands for what is no answer, such as ``{currency}``. Whoever
-plays the requests gives :func:`filled` a function that looks a reference up: in what was answered
-so far, or by making first what has not been made. The recipes of errors, the probes, the objects of
-``compare document`` and of triggers are written so, and what tests send.
+A reference is the name of a response and the path to a value in it, in braces: ``{customer.id}``,
+``{methods.data.0.id}``. A name alone stands for another value, such as ``{currency}``. The
+player of the requests gives :func:`filled` a function that looks a reference up: in the responses
+so far, or by first making an object that does not exist yet. The recipes of errors, the probes, the
+objects of ``compare document`` and of triggers, and the requests of tests are written so.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ def at(node: Any, pointer: Pointer) -> Any:
 
 
 MISSING = object()
-"""What a pointer leads to where nothing is."""
+"""The target of a pointer that leads nowhere."""
 
 
 def look_up(node: Any, pointer: Pointer, default: Any = MISSING) -> Any:
@@ -75,7 +75,7 @@ def map_texts(value: Any, change: Callable[[str], Any]) -> Any:
 
 
 def resolve(document: Document, node: Any) -> Any:
-    """Return the node itself, or what its ``$ref`` leads to, whatever the number of steps."""
+    """Return the node itself, or the target of its ``$ref``, whatever the number of steps."""
     while "$ref" in node:
         node = at(document, pointer_of(node["$ref"]))
     return node

@@ -41,7 +41,7 @@ class Target(NamedTuple):
 
 
 TargetResolver = Callable[[], Target]
-"""Computes where an advance leads from the present instant; raises what makes it impossible."""
+"""Computes where an advance leads from the present instant; raises if it is impossible."""
 
 
 class Advance:

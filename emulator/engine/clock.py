@@ -40,9 +40,9 @@ other worlds, deliveries, timers. All long work shares one lock for these pauses
 advances at once leave others as much room as one does.
 
 **What is waited for.** An advance waits, before each job, until every webhook and email caused so
-far has its outcome: the answer to a delivery decides whether a retry is planned, perhaps before any
-other job. So the same story gives the same result however quick its receivers are. A receiver that
-asks for an advance while one waits for its answer would wait for ever; it gets a 409 instead
+far has its outcome: the response to a delivery decides whether a retry is planned, perhaps before
+any other job. So the same story gives the same result however quick its receivers are. A receiver
+that asks for an advance while one waits for its response would wait for ever; it gets a 409 instead
 (:meth:`Advances.require_answered`).
 """
 
@@ -127,7 +127,7 @@ def parse_start(text: str) -> tuple[ClockMode, Timestamp | None]:
 
 
 class Clock:
-    """What time it is in one world.
+    """The time in one world.
 
     A running clock is computed from where it was last set and the real time since then, never from
     its last reading, so no rounding adds up. If real time goes back, as it may when a test sets it,
@@ -326,7 +326,7 @@ class UnitRunner:
         self.scheduler.plan(self)
 
     def publish_restart(self, cause: str) -> None:
-        """Tell all followers that what they knew of the world no longer holds."""
+        """Tell all followers that all they knew of the world no longer holds."""
         self.broker.publish("reset", restarted(cause, self.now()))
         self.broker.publish("clock", self.clock_state())
 
@@ -441,7 +441,7 @@ CATCH_UP_SECONDS = 1.0
 """Seconds (real time) that a request waits for due jobs before it is served regardless."""
 
 CLOCK_RETRY_SECONDS = 1.0
-"""Seconds (real time) until what nobody relies on is stored again, if that failed."""
+"""Seconds (real time) until a clock and counters that could not be stored are stored again."""
 
 
 class Scheduler:

@@ -54,7 +54,7 @@ class Coverage:
     # These two see every request and every unit of work, so each microsecond counts.
 
     def note_request(self, entry: LoggedRequest) -> None:
-        """Note a request that was answered; one to the control API counts for nothing."""
+        """Note a request that has its response; one to the control API counts for nothing."""
         self.responses[entry.operation, entry.status] += 1
         if entry.status >= 400:
             self._note_error(entry)
@@ -89,7 +89,7 @@ class Coverage:
 
     def _note_error(self, entry: LoggedRequest) -> None:
         code = entry.error_code if entry.operation in operation_specs() else None
-        if code in CODES:  # an injected fault may answer with any code
+        if code in CODES:  # the response of an injected fault may have any code
             self.errors.add(CODES[code])
 
     def _note_failure(self, event: Event) -> None:

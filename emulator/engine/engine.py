@@ -89,7 +89,7 @@ def may_be_dropped(runtime: Runtime, now: float, build: Build) -> bool:
 logger = logging.getLogger("emulator")
 
 TICK_SECONDS = 0.05
-"""Seconds (real time) between two runs of what fell due in worlds whose clocks run."""
+"""Seconds (real time) between two runs of the jobs that fell due behind running clocks."""
 
 PUBLIC_KINDS: tuple[type[Record], ...] = (CheckoutSession, PaymentLink, Invoice, Receipt)
 """The kinds of object whose id is all that a buyer's link has."""
@@ -373,8 +373,8 @@ class Engine:
         while True:
             await asyncio.sleep(TICK_SECONDS)
             self._scheduler.look()
-            # Reading draws ids of requests, too. They are stored here, so that no answer waits for
-            # it.
+            # Reading draws ids of requests, too. They are stored here, so that no response waits
+            # for it.
             self._scheduler.store_unsaved()
             if self.store:
                 self.store.tidy()

@@ -2,7 +2,7 @@
 
 It is our own on httptools, after a try with httpx's transport (httpcore) and a network backend that
 connects to the address that was checked: a delivery took 2.2 times the processor time (1.14 ms to
-0.52 ms, both ends), a connection that failed had its cause no longer, and a receiver that answers
+0.52 ms, both ends), a connection that failed had its cause no longer, and a receiver that responds
 before it has read a long body (413) counted as one, too.
 """
 
@@ -78,7 +78,7 @@ async def addresses_of(host: str, look_ups: LookUps) -> Sequence[str]:
 
 
 async def _looked_up(host: str, look_ups: LookUps) -> list[str] | Exception:
-    """Return what the name server says.
+    """Return the addresses that the name server knows, or its error.
 
     A look-up has no limit of its own and cannot be interrupted. In a pool of threads, those that
     nobody answers would hold up others, and the end of the process would wait for them. So each has
@@ -248,7 +248,7 @@ class WebhookSender:
             if pace is None:
                 writer.write(
                     request
-                )  # and not waited for: a receiver may answer before it has read the body
+                )  # and not waited for: a receiver may respond before it has read the body
             else:
                 await _write_in_pieces(writer, pace(request))
             response = await _receive(reader)
@@ -290,7 +290,7 @@ class WebhookSender:
 
 
 async def _write_in_pieces(writer: StreamWriter, pieces: AsyncIterator[bytes]) -> None:
-    with suppress(ConnectionError):  # it may have answered already
+    with suppress(ConnectionError):  # it may have responded already
         async for piece in pieces:
             writer.write(piece)
             await writer.drain()
@@ -310,7 +310,7 @@ def _head(method: str, target: UrlParts, headers: dict[str, str], body: bytes) -
     return "\r\n".join([*lines, "", ""]).encode()
 
 
-# -- an answer
+# -- a response
 
 
 READ_BYTES = 64 * 1024
@@ -318,13 +318,13 @@ READ_BYTES = 64 * 1024
 _CHARSET = re.compile(
     rb";\s*charset=\"?(iso-8859-1|iso-8859-15|latin1|windows-1252)\b", re.IGNORECASE
 )
-"""The charsets beside UTF-8 in which receivers still answer, as Content-Type has them."""
+"""The charsets beside UTF-8 in which receivers still respond, as Content-Type has them."""
 
 
 class Response:
     """A response in parsing: httptools calls ``on_…``; ``status`` is 0 until the headers end.
 
-    What wrongly follows the end of an answer, such as a body after a 204, does not undo it.
+    Bytes that wrongly follow the end of a response, such as a body after a 204, do not undo it.
     """
 
     def __init__(self) -> None:

@@ -36,7 +36,7 @@ UNKNOWN = SignatureCheck(valid=None)
 
 
 class InboxRequest(Record, frozen=True, kw_only=True):
-    """One request that arrived; its secrets are hidden from answers."""
+    """One request that arrived; responses do not show its secrets."""
 
     prefix: ClassVar[str] = "inbox"
     indexes: ClassVar[tuple[str, ...]] = ("inbox",)
@@ -56,7 +56,7 @@ class InboxRequest(Record, frozen=True, kw_only=True):
 
 
 class ResponseRule(msgspec.Struct, frozen=True):
-    """How an inbox answers; ``delay_ms`` is in milliseconds of real time."""
+    """How an inbox responds; ``delay_ms`` is in milliseconds of real time."""
 
     status: int = 200
     delay_ms: int = 0

@@ -69,7 +69,7 @@ class Journal:
 
     @cached_property
     def coverage(self) -> Coverage:
-        """It includes what is no longer stored, and what was rewound."""
+        """It includes requests that are no longer stored, and those that were rewound."""
         return Coverage()
 
     @cached_property
@@ -115,7 +115,7 @@ class Journal:
             self.failures.append(Failure(error, number, unit, is_undone))
 
     def before(self, failure: Failure) -> Failure | None:
-        """Return the last unit of work before it that changed what is wrong now."""
+        """Return the last unit of work before it that changed the record that is wrong now."""
         for number, unit in reversed([*self.enumerate()]):
             if number < failure.number and failure.error.concerns(unit):
                 earlier = Failure(failure.error, number, unit)

@@ -106,7 +106,7 @@ DELIVERIES_AT_ONCE = 32
 """Delivery attempts under way in one world; hanging receivers stop no other world."""
 
 CANCELED_AGAIN = 0.5
-"""Seconds (real time) after which what still goes on is canceled once more."""
+"""Seconds (real time) after which a task that still goes on is canceled once more."""
 
 side_by_side = ContextVar("side_by_side", default=False)
 """Whether a request's deliveries wait for no other: its client does not wait for them (B-84)."""
@@ -140,7 +140,7 @@ class HeldDelivery(NamedTuple):
 class Outbox:
     """A queue for each endpoint, in order of creation (B-84); queues do not wait for one another.
 
-    What is in one queue is handled one at a time. Handling may wait for nothing, so between two
+    The items of a queue are handled one at a time. Handling may wait for nothing, so between two
     deliveries other tasks run once a time slice is over.
 
     While the state cannot be stored, an outcome waits to be recorded, and what is behind it in its
@@ -231,7 +231,7 @@ class Outbox:
                 del self._workers[key], self._waiting[key]
         self._held.clear()
 
-    # -- what is waited for
+    # -- waiting for outcomes
 
     async def ask(self, effect: Effect) -> HttpResult:
         """Perform an effect for a waiting command; a delivery waits for earlier queued ones."""

@@ -31,7 +31,7 @@ _THREAD = ThreadPoolExecutor(1, "reading")
 
 
 class View(NamedTuple):
-    """What is read of a world: its records and its journal."""
+    """The parts of a world that are read: its records and its journal."""
 
     world: World
     journal: Journal
@@ -68,7 +68,7 @@ async def read_page(selection: Selection[R]) -> Page[R]:
 
 
 async def examine(view: View, function: Callable[..., T], *args: Any) -> T:
-    """Return what a function finds in a world as it is now: ``function(view, *args)``."""
+    """Return ``function(view, *args)``, a report on the world as it is now."""
     world, journal = view
     if world.size + journal.changes <= LARGE:
         return function(view, *args)

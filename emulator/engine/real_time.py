@@ -39,8 +39,8 @@ def is_set_by_a_test() -> bool:
 
 
 class RealTime:
-    """What time it is for the clocks of one server: the system's at its start, and the time that
-    has passed since.
+    """The time for the clocks of one server: the system's at its start, and the time that has
+    passed since.
 
     While a test has set the time of this process (freezegun, time-machine), it is the time that the
     test set.

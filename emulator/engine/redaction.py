@@ -93,7 +93,7 @@ LEAST_NUMBER = 10**12
 """The least integer that has as many digits as a card number."""
 
 Mask = Callable[[str], str]
-"""What is written in the place of a secret."""
+"""Returns the text that stands in the place of a secret."""
 
 
 def stars(secret: str) -> str:

@@ -94,7 +94,7 @@ class Step(
 ):
     """One request (``METHOD /path``). ``key`` replaces the reader's API key; ``''`` means none.
 
-    ``name`` names its answer: later steps refer to ``{name.field}``. ``advance`` moves the clock
+    ``name`` names its response: later steps refer to ``{name.field}``. ``advance`` moves the clock
     instead of a request.
     """
 
@@ -124,8 +124,8 @@ class Assumption(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """One assumption.
 
     ``reads`` says in short what the specification has in its ``section``, ``decided`` what the
-    emulator does. ``settings`` are what changes it in an App (B-90), ``names`` the named
-    assumptions that do (B-99).
+    emulator does. ``settings`` change that in an App (B-90), and so do the named assumptions
+    ``names`` (B-99).
     """
 
     area: str

@@ -49,8 +49,8 @@ SHORT_CATCH_UP_SECONDS = 0.1
 class Runtime(UnitRunner):
     """A served world with its parts. Each part is given the parts that it calls.
 
-    ``last_used`` is when its last request was answered (real time, in seconds of the event loop's
-    clock); 0 before the first. ``users``: requests that are served now.
+    ``last_used`` is when its last request got a response (real time, in seconds of the event
+    loop's clock); 0 before the first. ``users``: requests that are served now.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Runtime(UnitRunner):
 
     @cached_property
     def running_keys(self) -> set[str]:
-        """The Idempotency-Keys of requests that are not answered yet (B-16)."""
+        """The Idempotency-Keys of requests that have no response yet (B-16)."""
         return set()
 
     @cached_property
@@ -98,8 +98,9 @@ class Runtime(UnitRunner):
         return self.world.draw("req")
 
     async def read(self, query: Command, arguments: Mapping[str, Any]) -> Any:
-        """Return what a function finds in the present world, which it does not change; of a
-        selection its page.
+        """Return the result of a function of the present world, which does not change it.
+
+        If the result is a selection, return its page.
         """
         if not self.catch_up_if_idle():
             await self.catch_up()
@@ -107,7 +108,7 @@ class Runtime(UnitRunner):
         return await read_page(result) if isinstance(result, Selection) else result
 
     async def examine(self, function: Callable[..., T], *args: Any) -> T:
-        """Return what a function finds that looks at all of a world: ``function(view, *args)``."""
+        """Return ``function(view, *args)``, where the function looks at all of the world."""
         return await examine(View(self.world, self.journal), function, *args)
 
     async def serve(self, command: Command, arguments: Mapping[str, Any], cause: str | None) -> Any:
@@ -148,7 +149,7 @@ class Runtime(UnitRunner):
             self.release()
 
     def release(self) -> None:
-        """Count one of the ``users`` no more: its request was answered."""
+        """Count one of the ``users`` no more: its request has its response."""
         self.users -= 1
         self.last_used = asyncio.get_running_loop().time()
 

@@ -26,8 +26,8 @@ def allow_open_files() -> None:
 def connections_allowed() -> int:
     """Return how many connections may be open at once, by the system's limit of open files.
 
-    Of a small limit a quarter is left for other files, those of the connections included that are
-    being answered with 503: where no file is left, the system resets a connection unanswered.
+    Of a small limit a quarter is left for other files, including those of the connections that
+    get a 503: where no file is left, the system resets a connection without a response.
     """
     if sys.platform == "win32":
         return CONNECTIONS.most

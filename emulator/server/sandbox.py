@@ -38,7 +38,7 @@ from emulator.web.root_app import LazyApp, RequestReport, RootApp
 from emulator.web.service_app import service_app
 
 HEALTH = "/_emulator/health"
-"""What containers and their neighbours ask, by any name and without the control token."""
+"""The path that containers and their neighbors ask, by any name and without a control token."""
 
 
 class Parts(NamedTuple):
@@ -59,15 +59,15 @@ class Options:
     ``clock_at`` is the instant worlds open at (now, if None). Without a ``seed`` every start draws
     another one. ``assumptions`` are values of assumptions, by name (B-99). A ``profile`` has more
     settings, and what a service confirmed. ``base_url`` is where the sandbox is reached, for links
-    in objects. ``strict`` checks every answer against the document. ``allow_hosts`` are names,
+    in objects. ``strict`` checks every response against the document. ``allow_hosts`` are names,
     beside those of loopback, that the control API may be called by; ``control_token`` is a token it
     requires. With ``any_host`` the service and the pages may be called by any name; with
     ``trust_network`` all may, and webhooks may go to any host over http. ``state`` is where worlds
     are stored (:mod:`emulator.engine.storage.urls`), ``max_worlds`` how many may be open.
-    ``report`` is given each request that was answered. ``answer_time`` is how many seconds webhook
-    receivers have to respond, ``clock`` the class of the worlds' clocks and ``starts`` how single
-    worlds first open, by the App's name; only tests change these three. ``parts`` are what the
-    sandbox is made of.
+    ``report`` is given each request with its response. ``response_time`` is how many seconds
+    webhook receivers have to respond, ``clock`` the class of the worlds' clocks and ``starts`` how
+    single worlds first open, by the App's name; only tests change these three. ``parts`` are those
+    that the sandbox is made of.
     """
 
     clock_mode: ClockMode = RUNNING

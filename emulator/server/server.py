@@ -32,7 +32,7 @@ LAST_RESPONSES_SECONDS = 1
 """Seconds for responses under way at the server's end, which comes within two in any case."""
 
 END_CHECK_INTERVAL = 0.001
-"""Seconds between two looks at whether all is answered, when the server ends."""
+"""Seconds between two looks at whether all have their responses, when the server ends."""
 
 logger = logging.getLogger("emulator.server")
 
@@ -80,7 +80,7 @@ class Server:
             self._uvicorn.should_exit = True
 
     def unsaved(self) -> str | None:
-        """Return, after the end, what could not be stored, and why."""
+        """Return a message, after the end, on changes that could not be stored, or None."""
         return self.sandbox.store.unsaved() if self.sandbox.store else None
 
     def discard(self, *keys: str) -> None:
@@ -104,7 +104,7 @@ OPTIONS: Mapping[str, Any] = {
     "log_level": "warning",
     "access_log": False,
     "server_header": False,
-    # The system's date in each answer would break "same seed, same bytes" (B-93).
+    # The system's date in each response would break "same seed, same bytes" (B-93).
     "date_header": False,
     "timeout_keep_alive": KEEP_ALIVE,
 }
@@ -188,8 +188,8 @@ class Uvicorn(uvicorn.Server):
         await self._ending.wait()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        # Answers under way are waited for: a stream of events has no end of its own, and an advance
-        # a late one.
+        # Responses under way are waited for: a stream of events has no end of its own, and an
+        # advance a late one.
         self._end_long_responses()
         for listening in (*self.servers, *(sockets or ())):
             listening.close()

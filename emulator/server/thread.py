@@ -11,7 +11,7 @@ START_OR_STOP_SECONDS = 300
 
 
 class DidNotStart(RuntimeError):
-    """The server answers nothing; the message says why."""
+    """The server does not respond; the message says why."""
 
 
 class Runnable(Protocol):
@@ -42,7 +42,7 @@ class ServerThread:
             self.wait()
 
     def wait(self) -> None:
-        """Wait until the server answers requests. Raises :class:`DidNotStart`."""
+        """Wait until the server serves requests. Raises :class:`DidNotStart`."""
         if not self._ready.wait(START_OR_STOP_SECONDS) or self._failure:
             raise DidNotStart(
                 f"the emulator did not start: {self._failure or 'no answer'}"

@@ -1,4 +1,4 @@
-"""What the emulator extends of uvicorn, and whether the installed release has it.
+"""The parts of uvicorn that the emulator extends, and whether the installed release has them.
 
 Uvicorn documents how a server is configured and run, not what a subclass may override. It is
 installed beside our users' applications, so its releases are not bounded: one that lacks a part
@@ -114,8 +114,8 @@ def _installed(part: Part) -> Any:
 class PlainUvicorn:
     """A server by uvicorn's documented interface alone, with our own attributes that are used.
 
-    Requests have uvicorn's limits and not ours, what is no HTTP is answered in uvicorn's words, and
-    it ends a little later.
+    Requests have uvicorn's limits and not ours, a request that is no HTTP gets uvicorn's response,
+    and the server ends a little later.
     """
 
     def __init__(self, root_app: RootApp, ready: Callable[[], None], **options: Any) -> None:
@@ -149,7 +149,7 @@ class PlainUvicorn:
         await self._root_app(scope, receive, send_and_tell if scope["type"] == "lifespan" else send)
 
     def _started(self) -> None:
-        # The socket listens before the server is made: what connects from here on is answered.
+        # The socket listens before the server is made: a connection from here on is served.
         self.loop = asyncio.get_running_loop()
         try:
             self._ready()

@@ -83,7 +83,7 @@ T = TypeVar("T")
 
 
 class Readable(Protocol):
-    """What reads a database: sqlite3's connection, and ours for PostgreSQL."""
+    """A connection that reads a database: sqlite3's, and ours for PostgreSQL."""
 
     def execute(self, statement: str, values: Sequence[Any] = (), /) -> Iterable[Any]: ...
 

@@ -1,7 +1,7 @@
 """A store in a PostgreSQL schema, which one server holds at a time; a second one waits.
 
 Nothing on the event loop waits for the database. Changes are put in a queue, and the thread of the
-session stores all that wait in one transaction; whoever answers a request waits until its changes
+session stores all that wait in one transaction; the response to a request waits until its changes
 are stored. A database that fails, or does not answer in time, costs the session: all worlds are
 closed, and once the schema is held again they are read as they are stored.
 """
@@ -50,7 +50,7 @@ from emulator.resources.app.clients import Key
 logger = logging.getLogger("emulator")
 
 ENDING = 0.5
-"""Seconds for what is under way when the server ends."""
+"""Seconds for the work under way when the server ends."""
 
 
 class PostgresStore(DatabaseStore):

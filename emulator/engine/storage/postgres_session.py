@@ -158,7 +158,7 @@ applies, so that a server which is frozen just then would keep the lock.
 PUT = (
     f"WITH records AS ({STATEMENTS_OF_MANY_ROWS[PUT_RECORD]}) {STATEMENTS_OF_MANY_ROWS[PUT_WORLD]}"
 )
-"""What most units of work are: a single statement takes half of the time of a transaction."""
+"""Most units of work are this one statement: it takes half of the time of a transaction."""
 
 
 class DatabaseSession:

@@ -66,7 +66,7 @@ class Unknown(StorageError):
 
 
 WORLD = ""
-"""What stands for the world itself among the names of its snapshots."""
+"""The name of the world itself among those of its snapshots."""
 
 
 class Loaded(NamedTuple):
@@ -80,7 +80,7 @@ class Loaded(NamedTuple):
 NOTHING = Loaded(None, {})
 
 Pause = Callable[[], Awaitable[None]]
-"""Called between two parts of what grows with a world: it lets others run."""
+"""Called between two parts of work that grows with a world: it lets others run."""
 
 
 @dataclass
@@ -129,12 +129,12 @@ class Writer(Protocol):
 class Store(Protocol):
     """Stores worlds.
 
-    What only a database on another process needs has the form here that it has for a file:
+    Methods that only a database in another process needs do here what a file needs:
     everything is at hand, and each change is stored at once.
     """
 
     name: str
-    """What messages call it: the path of the file, or the URL without a password."""
+    """Its name in messages: the path of the file, or the URL without a password."""
 
     is_remote: bool = False
     """Whether another process keeps it, which may be away."""
@@ -170,7 +170,7 @@ class Store(Protocol):
         return
 
     def unsaved(self) -> str | None:
-        """Return the message on answered changes that are not stored, or None."""
+        """Return the message on changes with a response that are not stored, or None."""
         return None
 
     @abstractmethod
@@ -220,7 +220,7 @@ class WorldPersistence:
             raise
 
     def write(self, world: World, changes: Iterable[Change], head: WorldHeader) -> None:
-        """Store changes that somebody relies on: what is answered waits for them (B-103)."""
+        """Store changes that somebody relies on: the response waits for them (B-103)."""
         rows = serialization.row_changes(world, changes)
         self._open_writer.write(self._key, self.editions[WORLD], rows, head)
 

@@ -1,7 +1,7 @@
 """A store in a TinyDB file: a thread takes changes from a list into the tables and saves them.
 
-So a change costs a request nothing but its place in the list. Twice a second what waits goes into
-the tables, in bulk operations on each, and the file is written.
+So a change costs a request nothing but its place in the list. Twice a second all that waits goes
+into the tables, in bulk operations on each, and the file is written.
 """
 
 from __future__ import annotations
