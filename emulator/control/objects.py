@@ -34,7 +34,8 @@ from emulator.resources import set_directly
 from emulator.resources.app.settings import settings
 from emulator.resources.simulation.emails import Email
 from emulator.resources.webhooks.deliveries import WebhookDelivery
-from emulator.web.validation import CompiledSchema, error_of
+from emulator.web.schemas import CompiledSchema
+from emulator.web.violations import error_of
 
 # -- one object by its id
 

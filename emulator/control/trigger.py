@@ -39,7 +39,8 @@ from emulator.resources.payments.refunds import Refund
 from emulator.resources.payments.transactions import Transaction
 from emulator.resources.registry import OPERATIONS as SERVICE
 from emulator.resources.registry import REGISTRY
-from emulator.web.validation import CompiledSchema, error_of
+from emulator.web.schemas import CompiledSchema
+from emulator.web.violations import error_of
 
 # -- actions: for each event the object it happens to, and what is done to that object to cause it
 

@@ -20,7 +20,7 @@ from emulator.engine.runtime import Runtime
 from emulator.engine.storage.store import StorageError
 from emulator.resources.app.clients import IpAddress, resolve
 from emulator.resources.app.settings import Settings, settings
-from emulator.web.validation import body_of
+from emulator.web.violations import body_of
 
 # -- responses that are complete, and bodies of requests
 

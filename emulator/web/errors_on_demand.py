@@ -26,7 +26,7 @@ from emulator.resources.faults import (
     mentions_customer,
     pick_fault,
 )
-from emulator.web import validation
+from emulator.web import json_text
 from emulator.web.context import RequestContext, Response, disconnected, send_response
 from emulator.web.operation import fields
 
@@ -167,7 +167,7 @@ def _fitting(
     def ids() -> set[str]:
         """Return all of the request's texts that may be ids: in path, query and body fields."""
         try:
-            query, body = fields(context.query_string), validation.parse(raw)
+            query, body = fields(context.query_string), json_text.parse(raw)
         except ApiError:
             query, body = [], {}
         texts = [*context.path_params.values(), *(text for _, text in query), *body.values()]

@@ -29,7 +29,7 @@ from emulator.core.records import list_to_wire
 from emulator.core.violations import broken_rules, valid_part
 from emulator.core.world import encode
 from emulator.document.tree import Document
-from emulator.web import validation
+from emulator.web import json_text, schemas
 from emulator.web.context import (
     SCOPE_KEY,
     RequestContext,
@@ -47,7 +47,8 @@ from emulator.web.routing import (
     connexion_app,
     definitions,
 )
-from emulator.web.validation import CompiledSchema, Violation, error_of
+from emulator.web.schemas import CompiledSchema
+from emulator.web.violations import Violation, error_of
 
 # -- query strings
 
@@ -206,9 +207,7 @@ class OperationHandler:
             # A large one is parsed in a thread, so that other requests need not wait for it.
             is_large = len(raw) > BODY.most
             body = (
-                await asyncio.to_thread(validation.parse, raw)
-                if is_large
-                else validation.parse(raw)
+                await asyncio.to_thread(json_text.parse, raw) if is_large else json_text.parse(raw)
             )
         if self._parameters or context.query_string:
             query, broken = self._query(context.query_string)
@@ -273,7 +272,7 @@ class OperationHandler:
         """
         if b"null" not in raw or self._response is None or self._method not in ("post", "patch"):
             return body
-        whole: dict[str, Any] = validation.without_nulls(
+        whole: dict[str, Any] = schemas.without_nulls(
             body, self._response.source, self._method == "patch"
         )
         return whole
@@ -288,7 +287,7 @@ class OperationHandler:
         if not schema.accepts(body):
             own = context.settings
             if own and own.unknown_fields == "ignore":
-                body = validation.known(body, schema.source)
+                body = schemas.known(body, schema.source)
             found = schema.violations(body)
             if own and own.assumptions.metadata_values == "any":
                 found = [each for each in found if not _is_metadata(each, body)]
@@ -380,17 +379,17 @@ async def read_body(context: RequestContext, receive: Receive, max_bytes: int) -
         raise _too_large(max_bytes)
     encoding = (context.header(b"content-encoding") or "identity").strip()
     if encoding.lower() != "identity" and raw:
-        raise validation.malformed(
+        raise json_text.malformed(
             f"its Content-Encoding must be identity, not {encoding[:60]}; send it uncompressed"
         )
     media_type = context.headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
     if media_type != b"application/json" and raw.strip():
-        raise validation.malformed("its Content-Type must be application/json")
+        raise json_text.malformed("its Content-Type must be application/json")
     return raw
 
 
 def _too_large(max_bytes: int) -> ApiError:
-    return validation.malformed(f"it is larger than {max_bytes} bytes")
+    return json_text.malformed(f"it is larger than {max_bytes} bytes")
 
 
 def _is_metadata(violation: Violation, body: dict[str, Any]) -> bool:

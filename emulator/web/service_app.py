@@ -39,7 +39,7 @@ from emulator.resources.faults import Fault
 from emulator.resources.registry import OPERATIONS
 from emulator.resources.simulation import emails
 from emulator.resources.simulation.emails import InvoiceDocument
-from emulator.web import validation
+from emulator.web import json_text
 from emulator.web.context import SCOPE_KEY, RequestContext, Response, send_response
 from emulator.web.errors_on_demand import HEADER, FaultInjection, asked_for, read_ahead
 from emulator.web.operation import OperationHandler, build_app, fields
@@ -198,7 +198,7 @@ class IdempotentRequest:
 
 def fingerprint(method: str, path: str, raw: bytes) -> str:
     """Return an equal text for equal method, path and JSON, white space and key order aside."""
-    body = json.dumps(validation.parse(raw), sort_keys=True)
+    body = json.dumps(json_text.parse(raw), sort_keys=True)
     return hashlib.sha256(f"{method} {path} {body}".encode()).hexdigest()
 
 

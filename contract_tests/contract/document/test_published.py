@@ -26,7 +26,7 @@ from emulator.document.tree import fragment, resolve
 from emulator.ui.buyer.forms import FIELDS
 from emulator.ui.buyer.payables import State
 from emulator.ui.buyer.request import KINDS
-from emulator.web.validation import FORMATS
+from emulator.web.formats import FORMATS
 
 Schema = dict[str, Any]
 

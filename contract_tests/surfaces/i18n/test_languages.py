@@ -30,8 +30,8 @@ from emulator.presentation.languages import catalogs
 from emulator.presentation.languages.language import Language, language_of, plain_money, preferred
 from emulator.ui.console import labels
 from emulator.ui.console.views import PAGES
+from emulator.web.formats import EXPLAINED, EXPLAINED_PATTERNS
 from emulator.web.url_formats import PROBLEMS
-from emulator.web.validation import EXPLAINED, EXPLAINED_PATTERNS
 
 ENGLISH, FRENCH = language_of("en"), language_of("fr")
 

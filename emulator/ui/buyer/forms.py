@@ -18,7 +18,7 @@ from emulator.presentation.languages.language import Language
 from emulator.resources.customers import payment_details
 from emulator.ui.buyer import render
 from emulator.ui.buyer.payables import Payable
-from emulator.web.validation import FORMATS
+from emulator.web.formats import FORMATS
 
 # -- tokens
 
