@@ -34,6 +34,7 @@ from emulator.engine.storage import serialization
 from emulator.engine.storage.serialization import InvalidState, WorldSnapshot
 from emulator.insight.names import documented
 from emulator.presentation.languages.catalogs import languages
+from emulator.presentation.pictures import read_logo
 from emulator.resources.app.clients import Key
 from emulator.resources.app.idempotency import StoredResponse
 from emulator.resources.app.settings import OLDER_SETTINGS, changed, settings, values_of_assumptions
@@ -96,7 +97,7 @@ async def update(engine: Engine, runtime: Runtime, query: Body, body: Body) -> d
 def change_settings(world: World, changes: Body) -> None:
     """Change settings; 422 for invalid values and for values that contradict each other."""
     try:
-        new = changed(settings(world), changes)
+        new = changed(settings(world), changes, read_logo)
     except ValueError as error:
         raise invalid_field("settings", str(error)) from None
     names = {*changes, *(OLDER_SETTINGS if "assumptions" in changes else ())}

@@ -14,6 +14,7 @@ from emulator.engine.clock import ClockMode
 from emulator.engine.reference_data import read_yaml
 from emulator.engine.storage import serialization
 from emulator.engine.storage.serialization import Content, StoredWorld
+from emulator.presentation.pictures import read_logo
 from emulator.resources.app import clients
 from emulator.resources.app.clients import Key
 from emulator.resources.app.settings import Settings, changed, merged
@@ -75,8 +76,9 @@ class Fixtures:
         """Return an App's first settings. Invalid: ``ValueError``, ``msgspec.ValidationError``."""
         start = Settings()
         for fixture in (*self._all, *more):
-            start = changed(start, fixture.settings)
-            start = changed(start, fixture.apps.get(app, AppFixture()).settings)
+            start = changed(start, fixture.settings, read_logo)
+            own = fixture.apps.get(app, AppFixture()).settings
+            start = changed(start, own, read_logo)
         return start
 
     def origin_of(self, app: str) -> dict[str, Any]:

@@ -9,14 +9,13 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from functools import lru_cache
 from hashlib import sha256
 from typing import NamedTuple
 
 import pydyf
 
 from emulator.presentation.pdf.typesetting import EM, Face, Glyph
-from emulator.resources.app.settings import CHANNELS, Logo
+from emulator.presentation.pictures import Logo, pixels
 
 # -- subsets of fonts
 
@@ -149,60 +148,9 @@ def pdf_image(logo: Logo) -> Picture:
 
     if logo.colour < 0:
         return image(-logo.colour, logo.data, "/DCTDecode"), None
-    colours, alpha = _pixels(logo)
+    colours, alpha = pixels(logo)
     mask = image(1, zlib.compress(alpha, 9)) if alpha else None
     return image(1 if logo.colour in (0, 4) else 3, zlib.compress(colours, 9)), mask
-
-
-@lru_cache(maxsize=16)
-def _pixels(logo: Logo) -> tuple[bytes, bytes]:
-    """Return the colors of a PNG's pixels and their opacities, which an opaque picture lacks."""
-    raw = _unfiltered(logo)
-    match logo.colour:
-        case 3:
-            colours = b"".join(
-                logo.palette[3 * each : 3 * each + 3].ljust(3, b"\0") for each in raw
-            )
-            opaque = logo.alpha.ljust(256, b"\xff")
-            return colours, raw.translate(opaque) if logo.alpha else b""
-        case 4:
-            return raw[::2], raw[1::2]
-        case 6:
-            mixed = bytearray(len(raw) // 4 * 3)
-            for channel in range(3):
-                mixed[channel::3] = raw[channel::4]
-            return bytes(mixed), raw[3::4]
-    return raw, b""
-
-
-def _unfiltered(logo: Logo) -> bytes:
-    """Return the pixels' bytes: a PNG row stores differences to its neighbors (PNG, section 9)."""
-    step = CHANNELS[logo.colour]
-    length = logo.width * step
-    above, rows = bytearray(length), bytearray()
-    for start in range(0, len(logo.data), length + 1):
-        kind, row = logo.data[start], bytearray(logo.data[start + 1 : start + 1 + length])
-        for at in range(length):
-            left = row[at - step] if at >= step else 0
-            corner = above[at - step] if at >= step else 0
-            row[at] = (row[at] + _predicted(kind, left, above[at], corner)) & 0xFF
-        rows += row
-        above = row
-    return bytes(rows)
-
-
-def _predicted(kind: int, left: int, above: int, corner: int) -> int:
-    match kind:
-        case 1:
-            return left
-        case 2:
-            return above
-        case 3:
-            return (left + above) // 2
-        case 4:
-            guess = left + above - corner
-            return min((left, above, corner), key=lambda each: abs(guess - each))
-    return 0
 
 
 # -- structure

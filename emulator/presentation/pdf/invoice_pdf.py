@@ -26,7 +26,7 @@ from emulator.presentation.pdf.canvas import (
 )
 from emulator.presentation.pdf.embedded import pdf_image
 from emulator.presentation.pdf.typesetting import Style, is_legible, wrap
-from emulator.resources.app.settings import Logo, read_logo
+from emulator.presentation.pictures import Logo, read_logo
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.simulation.emails import InvoiceDocument
 
