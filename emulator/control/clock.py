@@ -23,7 +23,6 @@ from emulator.core.violations import Body
 from emulator.core.world import WorldContents, encode
 from emulator.engine.advances import Advance, Target
 from emulator.engine.clock import FROZEN, RUNNING, AdvanceResult, ClockState
-from emulator.engine.engine import Engine
 from emulator.engine.reading import View, in_thread
 from emulator.engine.runtime import SHORT_CATCH_UP_SECONDS, Runtime
 from emulator.insight.names import job_texts
@@ -80,7 +79,7 @@ def _span(duration: str) -> tuple[int, timedelta]:
 # -- the clock
 
 
-async def show(engine: Engine, runtime: Runtime, query: Body) -> ClockState:
+async def show(runtime: Runtime) -> ClockState:
     """GET /clock."""
     await runtime.catch_up(SHORT_CATCH_UP_SECONDS)
     return runtime.clock_state()
@@ -93,7 +92,7 @@ def changed(runtime: Runtime) -> ClockState:
     return state
 
 
-async def freeze(engine: Engine, runtime: Runtime, query: Body, body: Body) -> ClockState:
+async def freeze(runtime: Runtime, body: Body) -> ClockState:
     """POST /clock/freeze: stop the clock now, or at a later instant after running its due jobs."""
     target = not_past(runtime, body["at"], "at") if "at" in body else None
     if target:
@@ -103,14 +102,14 @@ async def freeze(engine: Engine, runtime: Runtime, query: Body, body: Body) -> C
     return changed(runtime)
 
 
-async def run(engine: Engine, runtime: Runtime, query: Body, body: Body) -> ClockState:
+async def run(runtime: Runtime, body: Body) -> ClockState:
     """POST /clock/run: run the clock from its present instant, at ``rate`` times real time."""
     await runtime.set_clock(RUNNING, body["rate"])
     return changed(runtime)
 
 
 async def advance(
-    engine: Engine, runtime: Runtime, query: Body, body: Body, headers: Mapping[str, str]
+    runtime: Runtime, query: Body, body: Body, headers: Mapping[str, str]
 ) -> dict[str, Any] | Response:
     """POST /clock/advance: respond after all due jobs and deliveries; ``respond-async``: now."""
     if prefers_async(headers):
@@ -215,12 +214,12 @@ def _reason(error: BaseException | None) -> str | None:
     )
 
 
-async def show_advance(engine: Engine, runtime: Runtime, id: str, query: Query) -> dict[str, Any]:
+async def show_advance(runtime: Runtime, id: str) -> dict[str, Any]:
     """GET /clock/advances/{id}."""
     return advance_view(runtime.advances.find(id))
 
 
-async def stop_advance(engine: Engine, runtime: Runtime, id: str, query: Query) -> dict[str, Any]:
+async def stop_advance(runtime: Runtime, id: str) -> dict[str, Any]:
     """DELETE /clock/advances/{id}: stop it between two jobs; the clock stays where it is."""
     advance = runtime.advances.find(id)
     await runtime.advances.stop(advance)
@@ -234,7 +233,7 @@ ScheduleEntry = dict[str, Any]
 Planned = tuple[Job, list[str] | None]  # with the types of its events if it ran, in a preview
 
 
-async def show_schedule(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> Page[Any]:
+async def show_schedule(runtime: Runtime, query: Mapping[str, Any]) -> Page[Any]:
     """GET /schedule: soonest first; ``until``: a preview up to then. Pages hold whole groups."""
     await runtime.catch_up()
     if "until" not in query:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from itertools import chain
 from typing import Any
 
 from starlette.types import ASGIApp
 
 from emulator.control import (
-    audit,
     clock,
-    coverage,
     events,
     faults,
     inbox,
@@ -19,6 +18,7 @@ from emulator.control import (
     objects,
     payments,
     recordings,
+    reports,
     requests,
     service_catalog,
     trigger,
@@ -56,9 +56,8 @@ MODULES = (
     trigger,
     requests,
     recordings,
-    audit,
+    reports,
     ledger,
-    coverage,
     worlds,
     inbox,
     objects,
@@ -69,11 +68,22 @@ MODULES = (
 OPERATIONS: Mapping[str, Callable[..., Any]] = dict(
     chain(*(module.OPERATIONS.items() for module in MODULES))
 )
-"""operationId → ``async (engine, runtime, path parameters, query=…, body=…, headers=…)``."""
+"""operationId → ``async (runtime, path parameters, query=…, body=…, headers=…)``.
+
+A function has ``query`` if the operation has other parameters of it than ``app``, which names the
+world; ``headers`` if it is one of :data:`WAITING`.
+"""
+
+OPERATIONS_OF_ENGINE: Mapping[str, Callable[..., Any]] = dict(
+    chain(*(module.OPERATIONS_OF_ENGINE.items() for module in (service_catalog, ledger, worlds)))
+)
+"""The operations whose function has the engine as an argument before these."""
 
 
 def control_app(engine: Engine, *, strict: bool) -> ASGIApp:
     """Return the application behind ``/_emulator``."""
+
+    of_engine = {name: partial(show, engine) for name, show in OPERATIONS_OF_ENGINE.items()}
 
     async def execute(
         context: RequestContext,
@@ -85,11 +95,13 @@ def control_app(engine: Engine, *, strict: bool) -> ASGIApp:
         waits, arranges = operation.operation_id in WAITING, operation.operation_id in ARRANGING
         if waits:
             arguments["headers"] = headers
+        elif operation.query_names == {"app"}:
+            del arguments["query"]
         if arranges:
             await settle(runtime, headers)
         before = side_by_side.set(not waits and clock.prefers_async(headers))
         try:
-            result = await operation.function(engine, runtime, **arguments)
+            result = await operation.function(*(() if runtime is None else (runtime,)), **arguments)
         finally:
             side_by_side.reset(before)
         if operation.header_names and not waits and not arranges:
@@ -99,7 +111,7 @@ def control_app(engine: Engine, *, strict: bool) -> ASGIApp:
     published = bundles.load("control" + bundles.OPENAPI_3_0) if strict else None
     return build_app(
         documented_api("control"),
-        OPERATIONS,
+        {**OPERATIONS, **of_engine},
         authenticate=by_key_or_name(engine),
         execute=execute,
         published=published,

@@ -20,7 +20,6 @@ from emulator.core.tables import Table
 from emulator.core.unit_of_work import Event
 from emulator.core.world import encode
 from emulator.engine.broker import KINDS, Message, Subscriber, restarted
-from emulator.engine.engine import Engine
 from emulator.engine.reading import read_page
 from emulator.engine.runtime import Runtime
 from emulator.resources.simulation.emails import ABOUT, Email
@@ -50,7 +49,7 @@ async def first_match(
 # -- the event log, newest first
 
 
-async def index(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> Page[Event]:
+async def index(runtime: Runtime, query: Mapping[str, Any]) -> Page[Event]:
     """GET /events: filters ``type``, ``object`` (an id); ``wait`` (real seconds) for a match."""
     filters = {name: value for name, value in query.items() if name not in ("app", "wait")}
     return await first_match(
@@ -103,7 +102,7 @@ def email_shown(email: Email) -> dict[str, Any]:
     }
 
 
-async def list_emails(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
+async def list_emails(runtime: Runtime, query: Query) -> Page[Any]:
     """GET /emails: filters ``to`` and ``kind``; ``wait`` (real seconds) for a match."""
     page = await first_match(
         runtime, query["wait"], lambda: _matches(runtime.world.table(Email), query)
@@ -120,12 +119,12 @@ def _matches(table: Table[Email], query: Query) -> Selection[Email]:
     return select(table, wanted, {"to": lambda email, address: email.to.casefold() == address})
 
 
-async def show_email(engine: Engine, runtime: Runtime, id: str, query: Query) -> dict[str, Any]:
+async def show_email(runtime: Runtime, id: str) -> dict[str, Any]:
     """GET /emails/{id}."""
     return email_shown(await _found(runtime, id))
 
 
-async def html(engine: Engine, runtime: Runtime, id: str, query: Query) -> Response:
+async def html(runtime: Runtime, id: str, query: Query) -> Response:
     """GET /emails/{id}/html: the HTML part; ``language`` shows it as it would be in that one."""
     from emulator.presentation.email import email_content
 
@@ -139,7 +138,7 @@ async def html(engine: Engine, runtime: Runtime, id: str, query: Query) -> Respo
     )
 
 
-async def raw(engine: Engine, runtime: Runtime, id: str, query: Query) -> bytes:
+async def raw(runtime: Runtime, id: str) -> bytes:
     """GET /emails/{id}/raw: the MIME message, made in a thread, so that no other request waits."""
     from emulator.presentation.email import email_content
 
@@ -167,7 +166,7 @@ VIEWS: Mapping[str, Callable[[Runtime, Any], Any]] = {
 """How requests and emails are sent: as in their lists. Other messages are sent as they are."""
 
 
-async def stream(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> Stream:
+async def stream(runtime: Runtime, query: Mapping[str, Any]) -> Stream:
     """GET /stream: messages of the kinds in ``types``, and always ``reset``."""
     kinds = {*query.get("types", KINDS), "reset"}
     parts = partial(messages, runtime, kinds)

@@ -11,7 +11,6 @@ from emulator.core import calendar
 from emulator.core.errors import invalid_field
 from emulator.core.violations import Body
 from emulator.document import bundles
-from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
 from emulator.resources import faults
 from emulator.resources.faults import ANSWER, DELIVERY, PAYMENT, REQUEST, Fault, FaultEffect
@@ -41,7 +40,7 @@ SCHEDULE = ("starts_at", "ends_at")
 """When an outage begins and ends."""
 
 
-async def arrange(engine: Engine, runtime: Runtime, query: Body, body: Body) -> Fault:
+async def arrange(runtime: Runtime, body: Body) -> Fault:
     """POST /faults: strike the next matching requests or deliveries, or payments while it lasts."""
     match, then = body.get("match", {}), body["then"]
     _check_then(then)

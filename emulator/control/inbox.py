@@ -71,7 +71,7 @@ RESPONSE = re.compile(re.escape(PREFIX) + r"[^/]*/response")
 RANGES = {"status": (200, 599), "delay_ms": (0, 60_000)}
 
 
-async def index(engine: Engine, runtime: Runtime, name: str, query: Query) -> Page[InboxRequest]:
+async def index(runtime: Runtime, name: str, query: Query) -> Page[InboxRequest]:
     """GET /inbox/{name}: requests, newest first. A URL's ``status`` and ``delay_ms`` do nothing."""
     inbox = runtime.inbox
     inbox.check_pending(runtime.world, name)
@@ -79,7 +79,7 @@ async def index(engine: Engine, runtime: Runtime, name: str, query: Query) -> Pa
     return select(inbox.table, {**paging, "inbox": name}).page()
 
 
-async def inboxes(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
+async def inboxes(runtime: Runtime, query: Query) -> Page[Any]:
     """GET /inboxes: those with requests, with an endpoint, or with a response set; by name."""
     # Imported here: every server receives in inboxes, few are asked for their list.
     from emulator.control.objects import page_of
@@ -112,9 +112,7 @@ def _summary(runtime: Runtime, name: str, received: Sequence[InboxRequest]) -> d
     }
 
 
-async def set_response(
-    engine: Engine, runtime: Runtime, name: str, query: Query, body: Query
-) -> ResponseRule:
+async def set_response(runtime: Runtime, name: str, body: Query) -> ResponseRule:
     """PUT /inbox/{name}/response: the later requests' response, unless their URL has another."""
     _check_name(name)
     rule = ResponseRule(**body)
@@ -122,7 +120,7 @@ async def set_response(
     return rule
 
 
-async def clear_response(engine: Engine, runtime: Runtime, name: str, query: Query) -> None:
+async def clear_response(runtime: Runtime, name: str) -> None:
     """DELETE /inbox/{name}/response: later requests are answered with 200 at once."""
     runtime.inbox.set_response_rule(name, None)
 

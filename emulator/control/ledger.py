@@ -13,7 +13,6 @@ from emulator.control.objects import page_of
 from emulator.core import calendar
 from emulator.core.lists import Page, Query
 from emulator.core.unit_of_work import Event, UnitOfWork
-from emulator.core.violations import Body
 from emulator.core.world import World, encode
 from emulator.engine.engine import Engine
 from emulator.engine.journal import Failure
@@ -54,7 +53,7 @@ class LedgerEntry(NamedTuple):
         return all(query.get(name) in (None, *values) for name, values in own.items())
 
 
-async def show_ledger(engine: Engine, runtime: Runtime, query: Query) -> dict[str, Any]:
+async def show_ledger(runtime: Runtime, query: Query) -> dict[str, Any]:
     """GET /ledger: filters ``object``, ``account``, ``currency``; totals by ``currency`` too."""
     await runtime.catch_up()
     return await runtime.examine(_ledger_of, query)
@@ -213,7 +212,7 @@ class Metric(NamedTuple):
             )
 
 
-async def show_metrics(engine: Engine, runtime: Runtime, query: Body) -> Response:
+async def show_metrics(engine: Engine, runtime: Runtime) -> Response:
     """GET /metrics."""
     await runtime.catch_up(SHORT_CATCH_UP_SECONDS)
     lines = [line for metric in metrics(len(engine.runtimes), runtime) for line in metric.lines()]
@@ -279,4 +278,5 @@ def _escaped(value: str) -> str:
     return value.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")
 
 
-OPERATIONS = {"getLedger": show_ledger, "getMetrics": show_metrics}
+OPERATIONS = {"getLedger": show_ledger}
+OPERATIONS_OF_ENGINE = {"getMetrics": show_metrics}

@@ -23,10 +23,8 @@ from emulator.core.tables import Table
 from emulator.core.unit_of_work import Event
 from emulator.core.violations import Body
 from emulator.core.world import World, encode
-from emulator.engine.engine import Engine
 from emulator.engine.reading import View, read_page
 from emulator.engine.runtime import Runtime
-from emulator.insight.explain import explanation
 from emulator.insight.names import LONGEST, describe, documented, find, get, schema_name, schemas
 from emulator.presentation import typed_text
 from emulator.presentation.languages.language import Language, language_of
@@ -44,13 +42,13 @@ FIXED = ("id", "object")
 """Fields that cannot be changed."""
 
 
-async def show(engine: Engine, runtime: Runtime, id: str, query: Body) -> Record:
+async def show(runtime: Runtime, id: str) -> Record:
     """GET /objects/{id}."""
     await runtime.catch_up()
     return find(runtime.world, id)
 
 
-async def update(engine: Engine, runtime: Runtime, id: str, query: Body, body: Body) -> Record:
+async def update(runtime: Runtime, id: str, body: Body) -> Record:
     """PATCH /objects/{id}: set fields, also read-only; no event; planned work follows (B-89)."""
     changed: Record = await runtime.serve(set_fields, {"id": id, "fields": body}, None)
     return changed
@@ -155,7 +153,7 @@ def listing(kind: type[Record]) -> Callable[..., Any]:
     """Return the handler of a GET of all records of a kind, newest first."""
     index = list_handler(kind)
 
-    async def show(engine: Engine, runtime: Runtime, query: Query) -> Any:
+    async def show(runtime: Runtime, query: Query) -> Any:
         paging = {name: value for name, value in query.items() if name != "app"}
         return await runtime.read(index, {"query": paging})
 
@@ -170,16 +168,10 @@ def clearing(kind: type[Record]) -> Callable[..., Any]:
             if id in (None, record.id):
                 world.remove(record)
 
-    async def delete(engine: Engine, runtime: Runtime, query: Query) -> None:
+    async def delete(runtime: Runtime, query: Query) -> None:
         await runtime.serve(clear, {"id": query.get("id")}, None)
 
     return delete
-
-
-async def explain(engine: Engine, runtime: Runtime, id: str, query: Query) -> dict[str, Any]:
-    """GET /explain/{id}: why the object is in its present state."""
-    await runtime.catch_up()
-    return await runtime.examine(explanation.explain, id, language_of(query["language"]))
 
 
 # -- objects by kind: listed, searched by text, found by what they belong to, and counted
@@ -192,7 +184,7 @@ FIELD_NAMES = {"subscription_plan": "plan", "webhook_endpoint": "webhook"}
 """Kinds for which other objects have a field that is not named like the kind."""
 
 
-async def index(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
+async def index(runtime: Runtime, query: Query) -> Page[Any]:
     """GET /objects: one kind, newest first; filters ``query``, ``related`` and ``status``."""
     await runtime.catch_up()
     table = tables(runtime.world)[query["kind"]]
@@ -213,7 +205,7 @@ async def index(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
     return await read_page(select(table, filters, {"text": contains}))
 
 
-async def count(engine: Engine, runtime: Runtime, query: Query) -> dict[str, int]:
+async def count(runtime: Runtime, query: Query) -> dict[str, int]:
     """GET /counts: the number of objects of each kind; ``related``: of those that belong to one."""
     await runtime.catch_up()
     all = tables(runtime.world)
@@ -252,7 +244,7 @@ def contains(record: Record, text: str) -> bool:
 # -- names: how people call an object, where its id says nothing to them
 
 
-async def list_names(engine: Engine, runtime: Runtime, query: Query) -> dict[str, str]:
+async def list_names(runtime: Runtime, query: Query) -> dict[str, str]:
     """GET /names: the names of these ids, without ids of nothing and of nameless objects."""
     await runtime.catch_up()
     language = language_of(query["language"])
@@ -283,7 +275,7 @@ class SearchHit(NamedTuple):
     name: str
 
 
-async def search(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
+async def search(runtime: Runtime, query: Query) -> Page[Any]:
     """GET /search: exact ids, then starts of ids, of names, of words, then the inside of names."""
     await runtime.catch_up()
     found = await runtime.examine(_hits, query["query"].strip(), language_of(query["language"]))
@@ -331,7 +323,6 @@ def _rank(text: str, id: str, name: str) -> int | None:
 
 
 OPERATIONS = {
-    "explainObject": explain,
     "getObject": show,
     "updateObject": update,
     "listObjects": index,

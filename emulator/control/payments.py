@@ -9,7 +9,6 @@ from emulator.control.objects import clearing, listing, page_of
 from emulator.core.lists import Page, Query
 from emulator.core.records import Record
 from emulator.core.world import World
-from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
 from emulator.insight.facts import CARD, WORKING, working_method
 from emulator.resources.billing.invoices import Invoice
@@ -26,7 +25,7 @@ from emulator.resources.payments.payment_links import PaymentLink
 # -- the operator as testers control it
 
 
-async def arrange(engine: Engine, runtime: Runtime, query: Query, body: Query) -> Outcome:
+async def arrange(runtime: Runtime, body: Query) -> Outcome:
     """POST /outcomes: the next matching payments, refunds or deliveries have this outcome."""
     outcome: Outcome = await runtime.serve(operator.arrange, {"body": body}, None)
     return outcome
@@ -35,7 +34,7 @@ async def arrange(engine: Engine, runtime: Runtime, query: Query, body: Query) -
 def answering(answer_now: Callable[..., Any], operation: str) -> Callable[..., Any]:
     """Return the handler of POST …/{id}/answer for a payment or refund that awaits the operator."""
 
-    async def answer(engine: Engine, runtime: Runtime, id: str, query: Query, body: Query) -> Any:
+    async def answer(runtime: Runtime, id: str, body: Query) -> Any:
         return await runtime.serve(
             answer_now, {"id": id, "code": operator.failure_code(body, operation)}, None
         )
@@ -46,7 +45,7 @@ def answering(answer_now: Callable[..., Any], operation: str) -> Callable[..., A
 # -- buyers' phones: the prompts waiting on one, and the answers to them
 
 
-async def list_prompts(engine: Engine, runtime: Runtime, number: str, query: Query) -> Page[Any]:
+async def list_prompts(runtime: Runtime, number: str, query: Query) -> Page[Any]:
     """GET /phones/{number}: the prompts waiting on the phone, newest first."""
     await runtime.catch_up()
     waiting = intent_operations.waiting_prompts(
@@ -57,9 +56,7 @@ async def list_prompts(engine: Engine, runtime: Runtime, number: str, query: Que
     )
 
 
-async def answer(
-    engine: Engine, runtime: Runtime, number: str, query: Query, body: Query
-) -> PaymentIntent:
+async def answer(runtime: Runtime, number: str, body: Query) -> PaymentIntent:
     """POST /phones/{number}/answer: approve, reject or ignore a prompt."""
     arguments = {"number": intent_operations.phone_number(number), "body": body}
     intent: PaymentIntent = await runtime.serve(intent_operations.answer_prompt, arguments, None)
@@ -107,7 +104,7 @@ def paying(kind: type[Record], command: Callable[..., Any]) -> Callable[..., Any
             payment = {**payment, "method": method}
         return command(world, id, payment)
 
-    async def pay(engine: Engine, runtime: Runtime, id: str, query: Query, body: Query) -> Any:
+    async def pay(runtime: Runtime, id: str, body: Query) -> Any:
         return await runtime.serve(pay_somehow, {"id": id, "payment": body}, None)
 
     return pay

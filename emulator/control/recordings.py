@@ -1,4 +1,4 @@
-"""The actions in a world, as a test, and the marks of a recording's start and stop."""
+"""The marks of a recording's start and stop in the journal."""
 
 from __future__ import annotations
 
@@ -6,33 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from emulator.core.errors import ApiError
-from emulator.core.lists import Query
-from emulator.engine.engine import Engine
 from emulator.engine.journal import MAX_REQUESTS
 from emulator.engine.logged_requests import LoggedRequest
 from emulator.engine.runtime import Runtime
-from emulator.insight.recording.builder import Builder
-from emulator.insight.recording.renderers import FORMS
-from emulator.web.context import Response
-
-
-async def show(engine: Engine, runtime: Runtime, query: Query) -> Response:
-    """GET /recording. Raises 409 where there is nothing to record, or it cannot be done again."""
-    await runtime.catch_up()
-    recording = Builder(runtime, query.get("since"), query.get("until")).build()
-    return Response(
-        200, FORMS[query["as"]](recording).encode(), media_type=b"text/plain; charset=utf-8"
-    )
-
-
-# -- marks
-
 
 MARKS = START, STOP = "startRecording", "stopRecording"
 """The operations that set a mark: the journal has their requests like any others."""
 
 
-async def show_mark(engine: Engine, runtime: Runtime, query: Query) -> dict[str, Any]:
+async def show_mark(runtime: Runtime) -> dict[str, Any]:
     """GET /recording/state: of the recording under way, else of the last one stopped."""
     entries = runtime.journal.entries
     end = _last_mark(entries)
@@ -41,13 +23,13 @@ async def show_mark(engine: Engine, runtime: Runtime, query: Query) -> dict[str,
     return _state(entries, _start(entries[:end]), end, is_recording=False)
 
 
-async def start(engine: Engine, runtime: Runtime, query: Query) -> dict[str, Any]:
+async def start(runtime: Runtime) -> dict[str, Any]:
     """POST /recording/start: record the requests after this one; a running recording restarts."""
     end = len(runtime.journal.entries)
     return _state(runtime.journal.entries, end, end, is_recording=True)
 
 
-async def stop(engine: Engine, runtime: Runtime, query: Query) -> dict[str, Any]:
+async def stop(runtime: Runtime) -> dict[str, Any]:
     """POST /recording/stop. Raises 404 if no recording is under way."""
     entries = runtime.journal.entries
     begun = _start(entries)
@@ -86,5 +68,4 @@ OPERATIONS = {
     "getRecordingState": show_mark,
     START: start,
     STOP: stop,
-    "getRecording": show,
 }

@@ -20,7 +20,6 @@ from emulator.core.lists import Page, Query
 from emulator.core.records import Record, to_wire
 from emulator.core.unit_of_work import Change
 from emulator.core.world import encode
-from emulator.engine.engine import Engine
 from emulator.engine.journal import Journal
 from emulator.engine.logged_requests import (
     LoggedRequest,
@@ -170,7 +169,7 @@ FORMS: Mapping[str, Callable[[SentCall], str]] = {
 # -- the journal
 
 
-async def index(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
+async def index(runtime: Runtime, query: Query) -> Page[Any]:
     """GET /requests: newest first, filtered.
 
     Filters: ``status``, ``operation``, ``method``, ``api``, ``object``, ``changed``.
@@ -205,9 +204,7 @@ _TESTS: dict[str, Callable[[str, LoggedRequest], bool]] = {
 }
 
 
-async def show(
-    engine: Engine, runtime: Runtime, req_id: str, query: Query
-) -> dict[str, Any] | Response:
+async def show(runtime: Runtime, req_id: str, query: Query) -> dict[str, Any] | Response:
     """GET /requests/{req_id}: headers, bodies, caused events and changes; or code (``as``)."""
     entry = runtime.journal.require(req_id)
     if "as" in query:
@@ -217,7 +214,7 @@ async def show(
     return await runtime.examine(detail, entry)
 
 
-async def of_object(engine: Engine, runtime: Runtime, id: str, query: Query) -> Page[Any]:
+async def of_object(runtime: Runtime, id: str, query: Query) -> Page[Any]:
     """GET /objects/{id}/changes: newest first, with the object of then. Raises 404 if unknown."""
     own = await runtime.examine(_changes_of, id)
     if not own:
@@ -238,7 +235,7 @@ REPLACES_WORLD = ("resetWorld", "restoreSnapshot")
 """Operations that put another world in the place of the one before, which is gone."""
 
 
-async def rewind(engine: Engine, runtime: Runtime, query: Query, body: Query) -> dict[str, Any]:
+async def rewind(runtime: Runtime, body: Query) -> dict[str, Any]:
     """POST /rewind: puts the world and its clock back to before a request."""
     entry = target(runtime.journal, body)
     if entry.operation in REPLACES_WORLD or not runtime.journal.reaches(entry.checkpoint):

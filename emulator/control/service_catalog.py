@@ -23,7 +23,7 @@ from emulator.resources.registry import STATE_MACHINES
 from emulator.version import VERSION
 
 
-async def show(engine: Engine, runtime: Runtime | None) -> dict[str, Any]:
+async def show(engine: Engine) -> dict[str, Any]:
     """GET /catalog."""
     return {
         "magic_values": msgspec.to_builtins(engine.reference_data.magic),
@@ -47,18 +47,15 @@ def _error(code: str, recipe: dict[str, Any]) -> dict[str, Any]:
     return {"code": code, "status": row.status, "type": row.category, **about}
 
 
-async def list_assumptions(engine: Engine, runtime: Runtime, query: Mapping[str, Any]) -> Page[Any]:
+async def list_assumptions(runtime: Runtime, query: Mapping[str, Any]) -> Page[Any]:
     """GET /assumptions: every assumption with its value in this App; PATCH /app changes them."""
     return page_of(assumptions_of(settings(runtime.world)), query)
 
 
-async def show_health(engine: Engine, runtime: Runtime | None) -> dict[str, Any]:
+async def show_health(engine: Engine) -> dict[str, Any]:
     """GET /health: ``apps`` is the number of worlds opened so far."""
     return {"status": "ok", "version": VERSION, "apps": len(engine.runtimes)}
 
 
-OPERATIONS = {
-    "getCatalog": show,
-    "listAssumptions": list_assumptions,
-    "getHealth": show_health,
-}
+OPERATIONS = {"listAssumptions": list_assumptions}
+OPERATIONS_OF_ENGINE = {"getCatalog": show, "getHealth": show_health}

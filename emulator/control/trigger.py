@@ -22,7 +22,6 @@ from emulator.document import bundles
 from emulator.document.paths import fixture
 from emulator.document.references import filled
 from emulator.document.tree import operations, resolve
-from emulator.engine.engine import Engine
 from emulator.engine.runtime import Runtime
 from emulator.resources.app.settings import settings
 from emulator.resources.billing import invoices, renewals, subscription_operations
@@ -263,7 +262,7 @@ def body_of(operation_id: str) -> CompiledSchema:
     return CompiledSchema({**resolve(document, schema), "components": document["components"]})
 
 
-async def trigger(engine: Engine, runtime: Runtime, query: Body, body: Body) -> Event:
+async def trigger(runtime: Runtime, body: Body) -> Event:
     """POST /trigger: the event that was caused."""
     event: Event = await runtime.serve(
         trigger_event, {"type": body["event"], "overrides": body["overrides"]}, None

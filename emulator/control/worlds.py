@@ -59,12 +59,12 @@ def app_view(world: World) -> dict[str, Any]:
     }
 
 
-async def show_app(engine: Engine, runtime: Runtime, query: Body) -> dict[str, Any]:
+async def show_app(runtime: Runtime) -> dict[str, Any]:
     """GET /app."""
     return app_view(runtime.world)
 
 
-async def list_apps(engine: Engine, runtime: Runtime | None, query: Body) -> Page[Any]:
+async def list_apps(engine: Engine, query: Body) -> Page[Any]:
     """GET /apps: Apps with open worlds, the last used first; test and live side count apart."""
     known = sorted(
         engine.runtimes.values(),
@@ -88,7 +88,7 @@ def _summary(runtime: Runtime) -> dict[str, Any]:
     }
 
 
-async def update(engine: Engine, runtime: Runtime, query: Body, body: Body) -> dict[str, Any]:
+async def update(runtime: Runtime, body: Body) -> dict[str, Any]:
     """PATCH /app: changes the settings that are sent, at once."""
     await runtime.serve(change_settings, {"changes": body.get("settings", {})}, None)
     return app_view(runtime.world)
@@ -107,7 +107,7 @@ def change_settings(world: World, changes: Body) -> None:
 # -- the reset: a new world, settings and clock included
 
 
-async def reset(engine: Engine, runtime: Runtime, query: Body, body: Body) -> dict[str, Any]:
+async def reset(engine: Engine, runtime: Runtime, body: Body) -> dict[str, Any]:
     """POST /reset: the defaults of fixtures, seed and clock are the server's at its start."""
     start = Start(_fixture(body.get("fixtures", {})), body.get("seed"), _clock(body.get("clock")))
     try:
@@ -143,18 +143,18 @@ def _clock(text: str | None) -> tuple[ClockMode, Timestamp | None] | None:
 NAME = re.compile(r"(?!\.\.?$)[A-Za-z0-9._-]{1,64}")
 
 
-async def index(engine: Engine, runtime: Runtime, query: Query) -> Page[Any]:
+async def index(runtime: Runtime, query: Query) -> Page[Any]:
     """GET /snapshots: newest first."""
     return page_of([summary(*each) for each in reversed(runtime.history.snapshots.items())], query)
 
 
-async def create(engine: Engine, runtime: Runtime, query: Query, body: Query) -> dict[str, Any]:
+async def create(runtime: Runtime, body: Query) -> dict[str, Any]:
     """POST /snapshots: saves the world as it is now, in place of a snapshot with the same name."""
     await runtime.catch_up()
     return await _save(runtime, body["name"], await runtime.history.snapshot())
 
 
-async def show(engine: Engine, runtime: Runtime, name: str, query: Query) -> Stream:
+async def show(runtime: Runtime, name: str, query: Query) -> Stream:
     """GET /snapshots/{name}: exports a snapshot, with ``share`` one that is scrubbed."""
     snapshot = find(runtime, name)
     if query["share"]:
@@ -169,9 +169,7 @@ async def show(engine: Engine, runtime: Runtime, name: str, query: Query) -> Str
     return Stream(parts, runtime.broker.closed, "application/json", runtime.scheduler.pauses)
 
 
-async def import_snapshot(
-    engine: Engine, runtime: Runtime, name: str, query: Query, body: Query
-) -> dict[str, Any]:
+async def import_snapshot(runtime: Runtime, name: str, body: Query) -> dict[str, Any]:
     """PUT /snapshots/{name}: import a snapshot that this or another world exported."""
     if not NAME.fullmatch(name):
         raise ApiError(
@@ -193,14 +191,14 @@ def _imported(body: Query, into: World) -> WorldSnapshot:
     return snapshot
 
 
-async def restore(engine: Engine, runtime: Runtime, name: str, query: Query) -> dict[str, Any]:
+async def restore(runtime: Runtime, name: str) -> dict[str, Any]:
     """POST /snapshots/{name}/restore: puts the world and its clock back to the snapshot."""
     snapshot = find(runtime, name)
     await runtime.history.restore(snapshot)
     return summary(name, snapshot)
 
 
-async def delete(engine: Engine, runtime: Runtime, name: str, query: Query) -> None:
+async def delete(runtime: Runtime, name: str) -> None:
     """DELETE /snapshots/{name}: deletes a snapshot."""
     find(runtime, name)
     await runtime.history.store_snapshot(name, None)
@@ -312,10 +310,8 @@ def _cannot_be_shown(email: Email) -> Iterator[str]:
 
 
 OPERATIONS = {
-    "listApps": list_apps,
     "getApp": show_app,
     "updateApp": update,
-    "resetWorld": reset,
     "listSnapshots": index,
     "createSnapshot": create,
     "exportSnapshot": show,
@@ -323,3 +319,4 @@ OPERATIONS = {
     "restoreSnapshot": restore,
     "deleteSnapshot": delete,
 }
+OPERATIONS_OF_ENGINE = {"listApps": list_apps, "resetWorld": reset}

@@ -29,7 +29,7 @@ from emulator.core.records import list_to_wire
 from emulator.core.violations import broken_rules, valid_part
 from emulator.core.world import encode
 from emulator.document.tree import Document
-from emulator.web import json_text, schemas
+from emulator.web import json_text
 from emulator.web.context import (
     SCOPE_KEY,
     RequestContext,
@@ -47,7 +47,7 @@ from emulator.web.routing import (
     connexion_app,
     definitions,
 )
-from emulator.web.schemas import CompiledSchema
+from emulator.web.schemas import CompiledSchema, known, without_nulls
 from emulator.web.violations import Violation, error_of
 
 # -- query strings
@@ -172,17 +172,21 @@ class OperationHandler:
         self._method: str = operation.method
         self._execute = execute
         self._published = published
-        query = [each for each in definition["parameters"] if each["in"] == "query"]
-        arrays = [each for each in query if each["schema"].get("type") == "array"]
-        self._parameters = {each["name"]: CompiledSchema(each["schema"]) for each in query}
-        self._repeatable = {each["name"] for each in arrays if each.get("explode", True)}
-        self._required = {each["name"] for each in query if each.get("required")}
-        self._defaults = {
-            each["name"]: each["schema"]["default"] for each in query if "default" in each["schema"]
+        parameters = definition["parameters"]
+        query = {part["name"]: part for part in parameters if part["in"] == "query"}
+        schemas = {name: part["schema"] for name, part in query.items()}
+        self.query_names = frozenset(query)
+        self.header_names = [part["name"] for part in parameters if part["in"] == "header"]
+        self._parameters = {name: CompiledSchema(schema) for name, schema in schemas.items()}
+        self._repeatable = {
+            name
+            for name, part in query.items()
+            if part["schema"].get("type") == "array" and part.get("explode", True)
         }
-        self.header_names: list[str] = [
-            each["name"] for each in definition["parameters"] if each["in"] == "header"
-        ]
+        self._required = {name for name, part in query.items() if part.get("required")}
+        self._defaults = {
+            name: schema["default"] for name, schema in schemas.items() if "default" in schema
+        }
         request_body = definition.get("requestBody", {})
         content = request_body.get("content", {})
         self._max_bytes = (SNAPSHOT if request_body.get("x-large-body") else BODY).most
@@ -272,9 +276,7 @@ class OperationHandler:
         """
         if b"null" not in raw or self._response is None or self._method not in ("post", "patch"):
             return body
-        whole: dict[str, Any] = schemas.without_nulls(
-            body, self._response.source, self._method == "patch"
-        )
+        whole: dict[str, Any] = without_nulls(body, self._response.source, self._method == "patch")
         return whole
 
     def _validated(
@@ -287,7 +289,7 @@ class OperationHandler:
         if not schema.accepts(body):
             own = context.settings
             if own and own.unknown_fields == "ignore":
-                body = schemas.known(body, schema.source)
+                body = known(body, schema.source)
             found = schema.violations(body)
             if own and own.assumptions.metadata_values == "any":
                 found = [each for each in found if not _is_metadata(each, body)]
