@@ -20,11 +20,17 @@ from emulator.presentation import typed_text
 from emulator.presentation.languages.language import Language
 from emulator.presentation.languages.wording import status_name
 from emulator.ui.base.plots import newest
-from emulator.ui.console import api_client, labels
-from emulator.ui.console.api_client import CONTROL, ApiRequestError, json_value
+from emulator.ui.console import forms, labels
+from emulator.ui.console.forms import json_value
 from emulator.ui.console.mount import CONSOLE, HOME, PHONES
 from emulator.ui.console.render import figure
-from emulator.ui.console.request import ConsoleRequest, Reader, TemplateAndValues
+from emulator.ui.console.request import (
+    CONTROL,
+    ApiRequestError,
+    ConsoleRequest,
+    Reader,
+    TemplateAndValues,
+)
 
 ACTIONS: Mapping[str, str] = {
     "advance": "POST /_emulator/clock/advance",
@@ -129,13 +135,13 @@ STEPS_DONE = {
 
 async def perform(request: ConsoleRequest, name: str, form: Mapping[str, str]) -> Notice:
     method, _, path = ACTIONS[name].partition(" ")
-    if name == "fault" and "then" not in api_client.body_of(form):
+    if name == "fault" and "then" not in forms.body_of(form):
         return Notice(False, request.language.gettext("Choose what is to go wrong."), ("then",))
     if name == "restore" and form.get("_id") != BEFORE_RESTORE:
         await request.call("POST", "/_emulator/snapshots", body={"name": BEFORE_RESTORE})
     before = await request.get("app") if name == "settings" else {}
     path = path.format(_id=quote(form.get("_id", ""), safe="") or "-")
-    body = None if method == "DELETE" else api_client.body_of(form)
+    body = None if method == "DELETE" else forms.body_of(form)
     response = await request.call(method, path, body=body)
     differs = _differs(request.language, before, response) if name == "settings" else []
     done = request.language.gettext(labels.DONE[name], **await _values(request, response))

@@ -12,8 +12,7 @@ import msgspec
 from starlette.responses import Response
 
 from emulator.ui.console import actions
-from emulator.ui.console.api_client import CONTROL
-from emulator.ui.console.request import ConsoleRequest
+from emulator.ui.console.request import CONTROL, ConsoleRequest
 
 if TYPE_CHECKING:
     from email.message import EmailMessage

@@ -1,22 +1,29 @@
-"""A browser's request to the console: its world, theme, language, and API calls in its name."""
+"""A browser's request to the console: its world, theme and language, and the data of its page.
+
+The API is an ASGI application in this process, which is called without a socket.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cached_property
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from starlette.requests import Request
+from starlette.types import ASGIApp, Message
 
-from emulator.client.messages import ApiResponse
+from emulator.client.messages import ApiRequest, ApiResponse
 from emulator.presentation import typed_text
 from emulator.resources.app.clients import DEFAULT_APP, NAME, Key
 from emulator.ui.base.pages import BrowserRequest, url
 from emulator.ui.console import labels
-from emulator.ui.console.api_client import CONTROL, ApiClient, ApiRequestError
 from emulator.ui.console.mount import CONSOLE, HOME
 from emulator.web.context import context_of
+
+CONTROL = "/_emulator"
 
 TemplateAndValues = tuple[str, dict[str, Any]]
 """The template of a page, and the values for it."""
@@ -35,10 +42,26 @@ NAMED, PART = 1_000, 200
 _ID = re.compile(r"[A-Za-z0-9._~-]{0,63}[A-Za-z0-9_~-]", re.ASCII)
 
 
-class ConsoleRequest(BrowserRequest):
-    """One request for a page of the console, with the client that asks the API for its content."""
+class ApiRequestError(Exception):
+    """An API error: status, message, the id of the request if it was sent, and the wrong fields."""
 
-    def __init__(self, http: Request, api: ApiClient) -> None:
+    def __init__(
+        self, status: int, message: str, request_id: str | None = None, fields: tuple[str, ...] = ()
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.request_id = request_id
+        self.fields = fields
+
+
+class ConsoleRequest(BrowserRequest):
+    """One request for a page of the console, with the API that has its content.
+
+    ``api`` is the service and the control API as one application, behind the check of the token.
+    """
+
+    def __init__(self, http: Request, api: ASGIApp) -> None:
         super().__init__(http)
         self.query = {name: typed_text.stripped(text) for name, text in self.query.items()}
         self.base_url: str = context_of(http.scope).base_url
@@ -80,9 +103,17 @@ class ConsoleRequest(BrowserRequest):
     async def response(
         self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None
     ) -> ApiResponse:
-        return await self._api.call(
-            str(self.app), self.base_url, method, path, query=query or {}, body=body
-        )
+        """Return the API's response with the world's key. Raises :class:`ApiRequestError`."""
+        filters = {name: value for name, value in (query or {}).items() if value not in (None, "")}
+        headers = {
+            "user-agent": "payments-emulator-console",
+            "authorization": f"Bearer {self.app}",
+        }
+        request = ApiRequest.of(method, path, query=filters, json=body, headers=headers)
+        response = await _exchange(self._api, self.base_url, request)
+        if not response.is_success:
+            raise _api_error(response)
+        return response
 
     async def get(self, path: str, **query: Any) -> Any:
         return await self.call("GET", f"{CONTROL}/{path}", query)
@@ -98,11 +129,11 @@ class ConsoleRequest(BrowserRequest):
     async def names(self, ids: list[str]) -> Any:
         """Return objects' and requests' names by id; without those that have no name."""
         # Ids are written as they are: to quote the commas between them takes as long as the answer.
-        found: dict[str, str] = {}
+        names: dict[str, str] = {}
         for start in range(0, min(len(ids), NAMED), PART):
             part = ",".join(ids[start : start + PART])
-            found |= await self.get(f"names?ids={part}", language=self.language.code)
-        return found
+            names |= await self.get(f"names?ids={part}", language=self.language.code)
+        return names
 
     def link(self, path: str = "", /, **query: Any) -> str:
         return url(CONSOLE + path if path else HOME, {**self.world_query, **query})
@@ -125,3 +156,63 @@ class ConsoleRequest(BrowserRequest):
 
 Reader = Callable[[ConsoleRequest], Awaitable[TemplateAndValues]]
 """What asks the API for the content of a page."""
+
+
+# -- the API
+
+
+async def _exchange(app: ASGIApp, base_url: str, request: ApiRequest) -> ApiResponse:
+    """Return the response to a request, which the application takes for one to ``base_url``."""
+    base = urlsplit(base_url)
+    path, _, query = request.target.partition("?")
+    length = [(b"content-length", b"%d" % len(request.body))] if request.body else []
+    scope: dict[str, Any] = {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": request.method,
+        "scheme": base.scheme,
+        "path": unquote(path),
+        "raw_path": path.encode(),
+        "query_string": query.encode(),
+        "root_path": "",
+        "headers": [(b"host", base.netloc.encode()), *request.headers, *length],
+        "server": (base.hostname, base.port),
+        "client": ("127.0.0.1", 0),
+    }
+    unread = [request.body]
+    sent: list[Message] = []
+    complete = asyncio.Event()
+
+    async def receive() -> Message:
+        if unread:
+            return {"type": "http.request", "body": unread.pop()}
+        await complete.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+        if message["type"] == "http.response.body" and not message.get("more_body"):
+            complete.set()
+
+    await app(scope, receive, send)
+    start, *parts = sent
+    headers = {
+        name.decode("latin-1"): value.decode("latin-1") for name, value in start.get("headers", ())
+    }
+    content = b"".join(part.get("body", b"") for part in parts)
+    return ApiResponse(request, start["status"], headers, content)
+
+
+def _api_error(response: ApiResponse) -> ApiRequestError:
+    """Return a response's error: its message with those of fields, and the fields' names."""
+    error = response.error()
+    message = (
+        str(error.get("message", response.status_code)) if error else f"HTTP {response.status_code}"
+    )
+    texts = [f"{name}: {', '.join(texts)}" for name, texts in (error.get("errors") or {}).items()]
+    message = " ".join([message, *(text for text in texts if text not in message)])
+    fields = tuple(error.get("errors") or filter(None, [error.get("param")]))
+    return ApiRequestError(
+        response.status_code, message, response.headers.get("request-id"), fields
+    )

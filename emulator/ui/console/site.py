@@ -17,7 +17,7 @@ from urllib.parse import quote, urlsplit
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from emulator.core.records import N_
 from emulator.document.profile import Profile
@@ -26,12 +26,18 @@ from emulator.resources.app.clients import Key
 from emulator.resources.payments import intent_operations
 from emulator.ui.base.pages import application, isolated, remember_language, url
 from emulator.ui.buyer.render import PROMPT_ANSWERS, buyer_page
-from emulator.ui.console import actions, api_client, files, labels, render, views
+from emulator.ui.console import actions, files, labels, render, views
 from emulator.ui.console.actions import Notices
-from emulator.ui.console.api_client import CONTROL, ApiClient, ApiRequestError
+from emulator.ui.console.forms import read_form
 from emulator.ui.console.mount import CONSOLE, HOME, PHONES
 from emulator.ui.console.render import ID, page, page_of
-from emulator.ui.console.request import THEME_COOKIE, ConsoleRequest, Reader
+from emulator.ui.console.request import (
+    CONTROL,
+    THEME_COOKIE,
+    ApiRequestError,
+    ConsoleRequest,
+    Reader,
+)
 from emulator.ui.console.views import PAGES
 from emulator.web.context import context_of
 from emulator.web.origins import TOKEN_HEADER, is_link_from_elsewhere
@@ -84,7 +90,7 @@ class Login:
 
 async def answer(request: ConsoleRequest) -> Response:
     """POST …/phones/{number}/answer: the pressed button. The prompt may be gone already."""
-    form = await api_client.read_form(request.http)
+    form = await read_form(request.http)
     pressed = form.get("answer", "")
     if pressed not in ("approve", "reject", "ignore"):
         return await phone(request, "gone", 422)
@@ -160,7 +166,7 @@ class Console:
     ) -> None:
         self._is_open = is_open
         self._profile = profile
-        self._api = ApiClient(app)
+        self._api = app
         self._login = Login(token)
         self._notices = Notices()
         self._app = application(self._routes(), self._not_found, self._not_found)
@@ -209,9 +215,9 @@ class Console:
 
     async def _read(self, reader: Reader, request: ConsoleRequest) -> Response:
         template, values = await reader(request)
-        found = await request.names(render.ids_in(values))
-        names = {id: isolated(name) for id, name in found.items()}
-        return page(request, template, **await self._frame(request), names=names, **values)
+        names = await request.names(render.ids_in(values))
+        isolated_names = {id: isolated(name) for id, name in names.items()}
+        return page(request, template, **await self._frame(request), names=isolated_names, **values)
 
     async def _search(self, request: ConsoleRequest) -> Response:
         """GET …/search: an id is redirected to its page."""
@@ -249,7 +255,7 @@ class Console:
     # -- actions
 
     async def _do(self, request: ConsoleRequest) -> Response:
-        fields = await api_client.read_form(request.http)
+        fields = await read_form(request.http)
         form = {name: typed_text.stripped(text) for name, text in fields.items()}
         notice = await actions.act(request, request.http.path_params["action"], form)
         path = actions.back(notice.page or form.get("_back"))
@@ -259,7 +265,7 @@ class Console:
 
     async def _open_report(self, request: ConsoleRequest) -> Response:
         """POST …/reports: show the report of a run. Nothing is stored."""
-        text = (await api_client.read_form(request.http)).get("report", "")
+        text = (await read_form(request.http)).get("report", "")
         report, error = files.opened(text), None
         if report is None:
             error = request.language.gettext("This is not the JSON of a report.")
@@ -270,7 +276,7 @@ class Console:
 
     async def _choose(self, http: Request) -> Response:
         """POST …/choose: another theme or language."""
-        form = await api_client.read_form(http)
+        form = await read_form(http)
         response = RedirectResponse(actions.back(form.get("_back")), 303)
         if form.get("theme") in labels.THEMES:
             response.set_cookie(
@@ -298,7 +304,7 @@ class Console:
         return page(request, "apart.html", 401, problem=None, wrong=False, next_page=next_page)
 
     async def _log_in(self, http: Request) -> Response:
-        form = await api_client.read_form(http)
+        form = await read_form(http)
         next_page = actions.back(form.get("_back"))
         if not self._login.accepts(form.get("token", "").encode()):
             request = ConsoleRequest(http, self._api)
@@ -311,7 +317,7 @@ class Console:
 class _EventStream:
     """GET …/stream: the control API's stream for a browser, which can send no key or token."""
 
-    def __init__(self, api: ApiClient, login: Login) -> None:
+    def __init__(self, api: ASGIApp, login: Login) -> None:
         self._api = api
         self._login = login
 
@@ -329,7 +335,35 @@ class _EventStream:
         ):
             await Response(status_code=403)(scope, receive, send)
             return
-        await self._api.forward(key, f"{CONTROL}/stream", scope, receive, send)
+        await self._api(_stream_scope(scope, key), receive, _without_id(send))
+
+
+def _stream_scope(scope: Scope, key: str) -> Scope:
+    """Return the request for the control API's stream, with the key of a world."""
+    path = f"{CONTROL}/stream"
+    hosts = (bytes(value) for name, value in scope["headers"] if name == b"host")
+    headers = [
+        (b"host", next(hosts, b"127.0.0.1")),
+        (b"authorization", f"Bearer {key}".encode()),
+    ]
+    return {
+        **scope,
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
+        "headers": headers,
+    }
+
+
+def _without_id(send: Send) -> Send:
+    """Return ``send`` without the response's id: the outer application adds that of the request."""
+
+    async def send_without_id(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message["headers"] = [pair for pair in message["headers"] if pair[0] != b"request-id"]
+        await send(message)
+
+    return send_without_id
 
 
 def _address(http: Request) -> str:

@@ -25,10 +25,17 @@ from emulator.ui.base.pages import url
 from emulator.ui.base.plots import collect
 from emulator.ui.console import actions, labels
 from emulator.ui.console.actions import METHODS
-from emulator.ui.console.api_client import CONTROL, ApiRequestError
 from emulator.ui.console.labels import KIND_NAMES, LABELS
 from emulator.ui.console.render import COLUMNS, ID, REFERENCES
-from emulator.ui.console.request import FEW, SIZE, ConsoleRequest, Reader, TemplateAndValues
+from emulator.ui.console.request import (
+    CONTROL,
+    FEW,
+    SIZE,
+    ApiRequestError,
+    ConsoleRequest,
+    Reader,
+    TemplateAndValues,
+)
 
 # -- settings and assumptions
 
