@@ -113,7 +113,8 @@ class Refused(Exception):
 
 
 STATUS_LINES = {
-    each: f"HTTP/1.1 {each} {responses.get(each, '')}\r\n".encode() for each in range(100, 600)
+    status: f"HTTP/1.1 {status} {responses.get(status, '')}\r\n".encode()
+    for status in range(100, 600)
 }
 
 
@@ -221,10 +222,10 @@ class Connection(HttpToolsProtocol):
             if len(data) <= SLICE
             else [data[at : at + SLICE] for at in range(0, len(data), SLICE)]
         )
-        for each in slices:
+        for part in slices:
             if self._ends or self.transport.is_closing():
                 return
-            self._parse(each)
+            self._parse(part)
         if not self._reading_head or self._head_bytes:
             if self._deadline is None:
                 self._set_deadline()
@@ -249,10 +250,10 @@ class Connection(HttpToolsProtocol):
             )
 
     def _notice_other_protocol(self, data: bytes) -> None:
-        for beginning, said in OTHER_PROTOCOLS.items():
+        for beginning, sentence in OTHER_PROTOCOLS.items():
             if data.startswith(beginning):
                 logging.getLogger("emulator").warning(
-                    "This port speaks plain HTTP/1.1, and a client began %s.", said
+                    "This port speaks plain HTTP/1.1, and a client began %s.", sentence
                 )
 
     def on_message_begin(self) -> None:

@@ -65,9 +65,9 @@ def fields(raw: bytes) -> list[tuple[str, str]]:
         ) from None
 
 
-def grouped(given: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+def grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     values: dict[str, list[str]] = {}
-    for name, text in given:
+    for name, text in pairs:
         values.setdefault(name, []).append(text)
     return values
 
@@ -243,7 +243,7 @@ class OperationHandler:
         return {name: value for name, value in values.items() if value}
 
     def _read_query(self, raw: bytes) -> tuple[dict[str, Any], list[Violation]]:
-        given: dict[str, Any] = {}
+        query: dict[str, Any] = {}
         violations: list[Violation] = []
         for name, texts in grouped(fields(raw)).items():
             schema = self._parameters.get(name)
@@ -255,19 +255,20 @@ class OperationHandler:
                 violations.append(_bad(name, "is given more than once"))
             else:
                 source = schema.source
-                given[name] = value = (
+                query[name] = value = (
                     cast_each(texts, source) if name in self._repeatable else cast(texts[0], source)
                 )
                 if not schema.accepts(value):
                     is_unencoded = source.get("format") == "instant" and " " in texts[0]
                     hint = "; a + in a URL is written %2B" if is_unencoded else ""
                     violations.extend(
-                        _bad(name, each.message + hint) for each in schema.violations(value)
+                        _bad(name, violation.message + hint)
+                        for violation in schema.violations(value)
                     )
         violations.extend(
-            _bad(name, "is required") for name in sorted(self._required - given.keys())
+            _bad(name, "is required") for name in sorted(self._required - query.keys())
         )
-        return {**self._defaults, **given}, violations
+        return {**self._defaults, **query}, violations
 
     def _without_nulls(self, body: dict[str, Any], raw: bytes) -> dict[str, Any]:
         """Return the body without nulls that mean "no field", as the response shows them (B-12).
@@ -290,10 +291,10 @@ class OperationHandler:
             own = context.settings
             if own and own.unknown_fields == "ignore":
                 body = known(body, schema.source)
-            found = schema.violations(body)
+            broken = schema.violations(body)
             if own and own.assumptions.metadata_values == "any":
-                found = [each for each in found if not _is_metadata(each, body)]
-            violations.extend(map(self._explain, found))
+                broken = [violation for violation in broken if not _is_metadata(violation, body)]
+            violations.extend(map(self._explain, broken))
         return schema.complete(body)
 
     def _broken_rules(
@@ -323,9 +324,9 @@ class OperationHandler:
             result = envelope(result, context)
         elif isinstance(result, dict):
             lists = {
-                name: envelope(each, context)
-                for name, each in result.items()
-                if isinstance(each, Page)
+                name: envelope(page, context)
+                for name, page in result.items()
+                if isinstance(page, Page)
             }
             result = {**result, **lists} if lists else result
         body = b"" if result is None else encode(result)
@@ -342,8 +343,12 @@ class OperationHandler:
         else:
             response = json.loads(body)
             broken = [schema for schema in self._judges if not schema.accepts(response)]
-            violations = [each for schema in broken for each in schema.violations(response)]
-            problem = "; ".join(f"{each.path}: {each.message}" for each in violations)
+            violations = [
+                violation for schema in broken for violation in schema.violations(response)
+            ]
+            problem = "; ".join(
+                f"{violation.path}: {violation.message}" for violation in violations
+            )
         if problem:
             raise InvalidResponse(
                 f"the response of {self.operation_id} breaks the document: {problem}"

@@ -245,25 +245,25 @@ class Router(SpecMiddleware):
 
     def _unknown(self, scope: Scope) -> ApiError:
         path = segments(scope)
-        shown = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")[:200]
+        address = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")[:200]
         if path[-1] and self._find([*path, ""]) is not None:
             return ApiError(
-                "NOT_FOUND", message=f"{shown} is not found. Add the trailing slash: {shown}/"
+                "NOT_FOUND", message=f"{address} is not found. Add the trailing slash: {address}/"
             )
         if not path[-1] and self._find(path[:-1]) is not None:
             return ApiError(
                 "NOT_FOUND",
-                message=f"{shown} is not found. Remove the trailing slash: {shown[:-1]}",
+                message=f"{address} is not found. Remove the trailing slash: {address[:-1]}",
             )
         # Imported here: only errors need it.
         from difflib import get_close_matches
 
-        near = get_close_matches(shown, self._paths, n=1, cutoff=0.8)
+        near = get_close_matches(address, self._paths, n=1, cutoff=0.8)
         if near:
             return ApiError(
-                "NOT_FOUND", message=f"There is no {shown} here. Did you mean {near[0]}?"
+                "NOT_FOUND", message=f"There is no {address} here. Did you mean {near[0]}?"
             )
-        return ApiError("NOT_FOUND", message=f"There is no {shown} here.")
+        return ApiError("NOT_FOUND", message=f"There is no {address} here.")
 
 
 def segments(scope: Scope) -> list[str]:

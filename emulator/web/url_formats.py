@@ -72,11 +72,13 @@ def problem(format: str, text: str) -> str:
         takes("uri", f"http://{host}/"),
         takes("uri", f"http://localhost{port or ''}/"),
     )
-    found = {
+    problems = {
         "password": bool(user),
         "no_host": not host,
         "brackets": host.startswith("[") and not is_host,
         "host": not is_host,
         "port": not is_port,
     }
-    return next((PROBLEMS[part] for part, is_wrong in found.items() if is_wrong), EXPLAINED[format])
+    return next(
+        (PROBLEMS[part] for part, is_wrong in problems.items() if is_wrong), EXPLAINED[format]
+    )
