@@ -69,11 +69,11 @@ def _span(duration: str) -> tuple[int, timedelta]:
     """Return the months of a duration, whose length the calendar says, and the rest of it."""
     if short := _SHORT.fullmatch(duration):
         return 0, timedelta(**{_UNITS[short[2]]: int(short[1])})
-    if (found := _ISO.fullmatch(duration)) is None:
+    if (match := _ISO.fullmatch(duration)) is None:
         raise InvalidDuration("must be a duration such as 31d, 2h, 90s, P1M or PT90S")
-    given = {unit: float(number) for unit, number in found.groupdict(default="0").items()}
-    months = given.pop("years") * 12 + given.pop("months")
-    return int(months), timedelta(**given)
+    amounts = {unit: float(number) for unit, number in match.groupdict(default="0").items()}
+    months = amounts.pop("years") * 12 + amounts.pop("months")
+    return int(months), timedelta(**amounts)
 
 
 # -- the clock
@@ -162,7 +162,9 @@ PREFERENCE = "respond-async"
 
 def prefers_async(headers: Mapping[str, str]) -> bool:
     """Return whether the client prefers not to wait, in any case of letters (RFC 7240)."""
-    return PREFERENCE in (each.strip().lower() for each in headers.get("Prefer", "").split(","))
+    return PREFERENCE in (
+        preference.strip().lower() for preference in headers.get("Prefer", "").split(",")
+    )
 
 
 def accepted(advance: Advance, app: str | None) -> Response:
@@ -252,40 +254,42 @@ NAMED = 100  # the most objects that a group of entries names
 
 def _grouped(planned: list[Planned]) -> list[ScheduleEntry]:
     """Return one entry for all of one kind that are due at one instant."""
-    found: dict[tuple[str, str], ScheduleEntry] = {}
-    for each in map(entry, planned):
-        group = found.setdefault(
-            (each["due_at"], each["kind"]), {**each, "times": 0, "object_ids": []}
+    groups: dict[tuple[str, str], ScheduleEntry] = {}
+    for row in map(entry, planned):
+        group = groups.setdefault(
+            (row["due_at"], row["kind"]), {**row, "times": 0, "object_ids": []}
         )
         group["times"] += 1
-        if each["object"] and len(group["object_ids"]) < NAMED:
-            group["object_ids"].append(each["object"])
-        if types := each.get("event_types"):
+        if row["object"] and len(group["object_ids"]) < NAMED:
+            group["object_ids"].append(row["object"])
+        if types := row.get("event_types"):
             group["event_types"] = [*dict.fromkeys([*group["event_types"], *types])]
-    return [*found.values()]
+    return [*groups.values()]
 
 
 def entry(planned: Planned) -> ScheduleEntry:
     job, types = planned
-    shown = {
+    row = {
         "due_at": job.due,
         "kind": job.name,
         "object": job.about,
         "summary": job_texts()[job.name]["summary"],
     }
-    return shown if types is None else {**shown, "event_types": types}
+    return row if types is None else {**row, "event_types": types}
 
 
 def _page(planned: list[Planned], query: Query) -> Page[Any]:
     """Return the page of planned jobs, soonest first."""
     kind = query.get("kind")
-    found = [(job, types) for job, types in planned if kind in (None, job.name)]
-    return page_of(_grouped(found), query) if query.get("grouped") else page_of(found, query, entry)
+    chosen = [(job, types) for job, types in planned if kind in (None, job.name)]
+    return (
+        page_of(_grouped(chosen), query) if query.get("grouped") else page_of(chosen, query, entry)
+    )
 
 
 def _preview(contents: WorldContents, until: Timestamp, query: Query) -> Page[Any]:
     """Run the jobs up to an instant on a copy of the world, without effects."""
-    world, found = contents.world(), list[Planned]()
+    world, planned = contents.world(), list[Planned]()
     make_indexes(world)
     while (job := world.jobs.next()) is not None and job.due <= until:
         try:
@@ -295,8 +299,8 @@ def _preview(contents: WorldContents, until: Timestamp, query: Query) -> Page[An
         ) as error:  # as in the original world, a job that raises does not stop the clock
             world.fail_job(job, error)
             types = []
-        found.append((job, types))
-    return _page(found, query)
+        planned.append((job, types))
+    return _page(planned, query)
 
 
 def horizon(runtime: Runtime, until: str) -> Timestamp:

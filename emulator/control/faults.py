@@ -103,7 +103,7 @@ def _names() -> dict[str, frozenset[str]]:
 
 def _seconds(runtime: Runtime, then: Body) -> float:
     """Return seconds from now of ``delay``, ``again`` or ``answer_after``; 0 without any."""
-    name = next((each for each in ("delay", "again", "answer_after") if each in then), None)
+    name = next((field for field in ("delay", "again", "answer_after") if field in then), None)
     if name is None:
         return 0
     now = runtime.now()
@@ -118,11 +118,11 @@ def _seconds(runtime: Runtime, then: Body) -> float:
 
 def _instant(runtime: Runtime, body: Body, name: str) -> str | None:
     """Return the instant in a field: an instant as it is, or so long from now; None without one."""
-    given = body.get(name)
-    if given is None:
+    text = body.get(name)
+    if text is None:
         return None
     try:
-        return calendar.normalise(given) if given[4:5] == "-" else after(runtime.now(), given)
+        return calendar.normalise(text) if text[4:5] == "-" else after(runtime.now(), text)
     except ValueError as error:
         raise invalid_field(name, str(error)) from None
 

@@ -197,7 +197,7 @@ class _EventOrigin(msgspec.Struct):
 
 def _numbers(request: Request) -> dict[str, int]:
     """Return the query parameters ``status`` and ``delay_ms``; 422 for an invalid value (B-12)."""
-    found = {}
+    numbers = {}
     for name, (least, most) in RANGES.items():
         text = request.query_params.get(name)
         if text is not None:
@@ -205,8 +205,8 @@ def _numbers(request: Request) -> dict[str, int]:
                 raise invalid_field(
                     name, f"must be an integer from {least} to {most}", "INVALID_FILTER_PARAM"
                 )
-            found[name] = int(text)
-    return found
+            numbers[name] = int(text)
+    return numbers
 
 
 OPERATIONS = {

@@ -61,11 +61,12 @@ async def show_ledger(runtime: Runtime, query: Query) -> dict[str, Any]:
 
 def _ledger_of(view: View, query: Query) -> dict[str, Any]:
     causality = Causality(view.journal)
-    postings = (
-        (logged, each) for logged in causality.units for each in ledger.entries(logged.unit)
-    )
-    entries = [LedgerEntry(*each, logged) for logged, each in postings]
-    found = [entry for entry in reversed(entries) if entry.concerns(query)]
+    entries = [
+        LedgerEntry(object, posting, logged)
+        for logged in causality.units
+        for object, posting in ledger.entries(logged.unit)
+    ]
+    chosen = [entry for entry in reversed(entries) if entry.concerns(query)]
     broken = [
         _break(view, failure)
         for failure in view.journal.failures
@@ -78,7 +79,7 @@ def _ledger_of(view: View, query: Query) -> dict[str, Any]:
             for (account, currency), amount in ledger.totals(view.world).items()
             if query.get("currency") in (None, currency)
         ],
-        "entries": _page(found, causality, query),
+        "entries": _page(chosen, causality, query),
         "broken_by": broken,
     }
 
@@ -88,16 +89,16 @@ def _movement_of(entry: LedgerEntry) -> tuple[str | None, str | None]:
     return entry.logged.at, entry.logged.job.id if entry.logged.job else entry.logged.unit.cause
 
 
-def _page(found: list[LedgerEntry], causality: Causality, query: Query) -> Page[Any]:
+def _page(chosen: list[LedgerEntry], causality: Causality, query: Query) -> Page[Any]:
     """Return the page of entries; if ``grouped``, pages count whole movements of money."""
     if not query.get("grouped"):
-        return page_of(found, query, lambda entry: _shown(causality, entry))
-    movements = page_of([[*own] for _, own in groupby(found, _movement_of)], query)
-    entries = [_shown(causality, entry) for movement in movements.data for entry in movement]
+        return page_of(chosen, query, lambda entry: _row_of(causality, entry))
+    movements = page_of([[*own] for _, own in groupby(chosen, _movement_of)], query)
+    entries = [_row_of(causality, entry) for movement in movements.data for entry in movement]
     return msgspec.structs.replace(movements, data=entries)
 
 
-def _shown(causality: Causality, entry: LedgerEntry) -> dict[str, Any]:
+def _row_of(causality: Causality, entry: LedgerEntry) -> dict[str, Any]:
     return {
         "object": entry.object,
         "account": entry.posting.name,

@@ -142,11 +142,11 @@ T = TypeVar("T")
 
 
 def page_of(
-    rows: Sequence[T], query: Query, shown: Callable[[T], Any] = lambda row: row
+    rows: Sequence[T], query: Query, as_sent: Callable[[T], Any] = lambda row: row
 ) -> Page[Any]:
     """Return the page of a list that a query asks for, each row as it is sent."""
     page, size = query["page"], query["page_size"]
-    return Page([*map(shown, rows[(page - 1) * size : page * size])], len(rows), page, size)
+    return Page([*map(as_sent, rows[(page - 1) * size : page * size])], len(rows), page, size)
 
 
 def listing(kind: type[Record]) -> Callable[..., Any]:
@@ -232,13 +232,13 @@ def contains(record: Record, text: str) -> bool:
 
     A phone or card number is found however it is written (B-35).
     """
-    sought, shown = folded(text), folded(encode(record).decode())
-    if sought in shown and (
-        sought in IDS.sub("", shown) or any(id.startswith(sought) for id in IDS.findall(shown))
+    sought, content = folded(text), folded(encode(record).decode())
+    if sought in content and (
+        sought in IDS.sub("", content) or any(id.startswith(sought) for id in IDS.findall(content))
     ):
         return True
     number = typed_text.sought_number(text)
-    return number is not None and number in typed_text.compact(IDS.sub("", shown))
+    return number is not None and number in typed_text.compact(IDS.sub("", content))
 
 
 # -- names: how people call an object, where its id says nothing to them
@@ -248,11 +248,11 @@ async def list_names(runtime: Runtime, query: Query) -> dict[str, str]:
     """GET /names: the names of these ids, without ids of nothing and of nameless objects."""
     await runtime.catch_up()
     language = language_of(query["language"])
-    found = ((id, _found(runtime, id, language)) for id in dict.fromkeys(query["ids"].split(",")))
-    return {id: describe for id, describe in found if describe}
+    names = ((id, _name(runtime, id, language)) for id in dict.fromkeys(query["ids"].split(",")))
+    return {id: name for id, name in names if name}
 
 
-def _found(runtime: Runtime, id: str, language: Language) -> str:
+def _name(runtime: Runtime, id: str, language: Language) -> str:
     if id.startswith("req_"):
         entry = runtime.journal.find(id)
         return f"{entry.method} {entry.target}"[:LONGEST] if entry else ""
@@ -278,11 +278,11 @@ class SearchHit(NamedTuple):
 async def search(runtime: Runtime, query: Query) -> Page[Any]:
     """GET /search: exact ids, then starts of ids, of names, of words, then the inside of names."""
     await runtime.catch_up()
-    found = await runtime.examine(_hits, query["query"].strip(), language_of(query["language"]))
-    return page_of(found, query, _shown)
+    hits = await runtime.examine(_hits, query["query"].strip(), language_of(query["language"]))
+    return page_of(hits, query, _row_of)
 
 
-def _shown(hit: SearchHit) -> dict[str, Any]:
+def _row_of(hit: SearchHit) -> dict[str, Any]:
     record: Any = hit.record
     return {
         "id": record.id,

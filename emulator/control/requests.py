@@ -126,13 +126,10 @@ def _pytest(call: SentCall) -> str:
 def _javascript_request(call: SentCall) -> str:
     headers = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in call.headers.items()]
     lines = [f"Authorization: `Bearer ${{process.env.{KEY}}}`", *headers]
-    given = call.body if isinstance(call.body, str) else None
-    text = json.dumps(given if given is not None else call.body, ensure_ascii=False, indent=2)
-    body = (
-        []
-        if call.body is None
-        else [f"body: {text if given is not None else f'JSON.stringify({text})'}"]
-    )
+    body = []
+    if call.body is not None:
+        text = json.dumps(call.body, ensure_ascii=False, indent=2)
+        body = [f"body: {text if isinstance(call.body, str) else f'JSON.stringify({text})'}"]
     options = [f"method: {json.dumps(call.method)}", f"headers: {{ {', '.join(lines)} }}", *body]
     return (
         f"await fetch(process.env.{URL} + {json.dumps(call.target)}, {{\n "
@@ -222,7 +219,7 @@ async def of_object(runtime: Runtime, id: str, query: Query) -> Page[Any]:
     return page_of(
         own[::-1],
         query,
-        lambda row: {"at": row[0], **(change(row[1]) or {}), "then": shown(row[1].new)},
+        lambda row: {"at": row[0], **(change(row[1]) or {}), "then": as_sent(row[1].new)},
     )
 
 
@@ -325,7 +322,7 @@ def _shown_kind(one: Change) -> str | None:
 
 def fields(one: Change) -> dict[str, dict[str, Any]]:
     """Return the changed fields, ``before`` and ``after``; null where there was no record."""
-    old, new = shown(one.old), shown(one.new)
+    old, new = as_sent(one.old), as_sent(one.new)
     names = [
         name
         for name in {**old, **new}
@@ -334,7 +331,7 @@ def fields(one: Change) -> dict[str, dict[str, Any]]:
     return {name: {"before": old.get(name), "after": new.get(name)} for name in names}
 
 
-def shown(record: Record | None) -> dict[str, Any]:
+def as_sent(record: Record | None) -> dict[str, Any]:
     """Return a record as clients see it, without secrets, or an empty object for None."""
     if record is None:
         return {}

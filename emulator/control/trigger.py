@@ -212,19 +212,20 @@ TRIGGERS: Mapping[str, TriggerRecipe] = {
     "checkout.session.completed": TriggerRecipe("checkout_session", check_out),
     "subscription.created": TriggerRecipe("subscription"),
     "subscription.canceled": TriggerRecipe(
-        "subscription", lambda world, it, _: subscription_operations.cancel(world, it.id, AT_ONCE)
+        "subscription",
+        lambda world, record, _: subscription_operations.cancel(world, record.id, AT_ONCE),
     ),
     "subscription.payment_failed": TriggerRecipe(
         "subscription", decline_charge, fails_with=DEFAULT_CODE
     ),
     "subscription.trial_will_end": TriggerRecipe(
         "subscription",
-        lambda world, it, _: run_now(world, "subscription.trial_notice", it),
+        lambda world, record, _: run_now(world, "subscription.trial_notice", record),
         body={"trial_period_days": 14},
     ),
     "customer.created": TriggerRecipe("customer"),
     "customer.deleted": TriggerRecipe(
-        "customer", lambda world, it, _: customers.delete(world, it.id)
+        "customer", lambda world, record, _: customers.delete(world, record.id)
     ),
 }
 """Every event by its type."""
@@ -257,7 +258,11 @@ def kinds() -> Mapping[str, type[Record]]:
 def body_of(operation_id: str) -> CompiledSchema:
     """Return the schema that the document has for the body of an operation."""
     document = bundles.load("service")
-    node = next(each for _, _, each in operations(document) if each["operationId"] == operation_id)
+    node = next(
+        operation
+        for _, _, operation in operations(document)
+        if operation["operationId"] == operation_id
+    )
     schema = node["requestBody"]["content"]["application/json"]["schema"]
     return CompiledSchema({**resolve(document, schema), "components": document["components"]})
 
@@ -312,8 +317,8 @@ class TriggerRun:
         self._taken.add(kind)
         if kind not in self._objects:
             self._objects[kind] = self._named(kind) or self._made(kind)
-        found = self._objects[kind]
-        return self._world.require(type(found), found.id)
+        known = self._objects[kind]
+        return self._world.require(type(known), known.id)
 
     def code(self) -> str | None:
         """Return the error code to fail with; None where nothing is to fail."""
@@ -343,10 +348,10 @@ class TriggerRun:
             return get_or_404(self._world, kinds()[kind], id, kind)
         if kind != "customer":
             return None
-        given = ((named, self._overrides.get(each)) for each, named in kinds().items())
-        owners = (self._world.get(named, each) for named, each in given if isinstance(each, str))
+        ids = ((type, self._overrides.get(name)) for name, type in kinds().items())
+        records = (self._world.get(type, id) for type, id in ids if isinstance(id, str))
         owner = next(
-            (getattr(record, "customer", None) for record in owners if record is not None), None
+            (getattr(record, "customer", None) for record in records if record is not None), None
         )
         return self._world.get(Customer, owner)
 
@@ -356,13 +361,13 @@ class TriggerRun:
             return deposit(self._world, self.the("payment_intent").id)
         schema = body_of(step.make)
         more = self._recipe.body if kind == self._recipe.object else {}
-        given = self._fields(kind, schema)
+        overrides = self._fields(kind, schema)
         own = {
             name: filled(value, self._look_up)
             for name, value in {**step.body, **more}.items()
-            if name not in given
+            if name not in overrides
         }
-        body = {**own, **{name: value for name, value in given.items() if value is not None}}
+        body = {**own, **{name: value for name, value in overrides.items() if value is not None}}
         if violations := schema.violations(body):
             raise error_of(violations)
         made: Record = SERVICE[step.make](self._world, body=schema.complete(body))

@@ -66,11 +66,11 @@ async def show_app(runtime: Runtime) -> dict[str, Any]:
 
 async def list_apps(engine: Engine, query: Body) -> Page[Any]:
     """GET /apps: Apps with open worlds, the last used first; test and live side count apart."""
-    known = sorted(
+    runtimes = sorted(
         engine.runtimes.values(),
-        key=lambda each: (-each.last_used, each.world.name, each.world.livemode),
+        key=lambda runtime: (-runtime.last_used, runtime.world.name, runtime.world.livemode),
     )
-    return page_of(known, query, _summary)
+    return page_of(runtimes, query, _summary)
 
 
 def _summary(runtime: Runtime) -> dict[str, Any]:
@@ -145,7 +145,7 @@ NAME = re.compile(r"(?!\.\.?$)[A-Za-z0-9._-]{1,64}")
 
 async def index(runtime: Runtime, query: Query) -> Page[Any]:
     """GET /snapshots: newest first."""
-    return page_of([summary(*each) for each in reversed(runtime.history.snapshots.items())], query)
+    return page_of([summary(*item) for item in reversed(runtime.history.snapshots.items())], query)
 
 
 async def create(runtime: Runtime, body: Query) -> dict[str, Any]:
