@@ -76,7 +76,7 @@ def texts(
     fields_with_contexts = (
         [value for name, value in root.value if name.value in contexts] if contexts else []
     )
-    for context, words in (pair for each in fields_with_contexts for pair in each.value):
+    for context, words in (pair for field in fields_with_contexts for pair in field.value):
         for word in words.value:
             yield (
                 word.start_mark.line + 1,
@@ -107,8 +107,8 @@ def _plurals(node: Any) -> Iterator[tuple[Any, Any]]:
     fields = {name.value: value for name, value in pairs}
     if {"one", "many"} <= fields.keys():
         yield fields["one"], fields["many"]
-    for each in fields.values() if pairs else node.value if node.id == "sequence" else ():
-        yield from _plurals(each)
+    for part in fields.values() if pairs else node.value if node.id == "sequence" else ():
+        yield from _plurals(part)
 
 
 def _texts(node: Any, fields: Collection[str], is_named: bool = False) -> Iterator[Any]:
@@ -116,7 +116,7 @@ def _texts(node: Any, fields: Collection[str], is_named: bool = False) -> Iterat
         for name, value in node.value:
             yield from _texts(value, fields, is_named or name.value in fields)
     elif node.id == "sequence":
-        for each in node.value:
-            yield from _texts(each, fields, is_named)
+        for part in node.value:
+            yield from _texts(part, fields, is_named)
     elif is_named:
         yield node

@@ -213,12 +213,12 @@ def language_of(code: str) -> Language:
     return Language(code if code in catalogs.languages() else catalogs.SOURCE)
 
 
-def preferred(asked: str | None, accepted: str | None) -> Language:
+def preferred(requested: str | None, accepted: str | None) -> Language:
     """Return the requested language, the best of an ``Accept-Language`` header, or English."""
     known = catalogs.languages()
-    if asked in known:
-        return language_of(asked)
-    weighted = sorted(map(_weighted, (accepted or "").split(",")[:50]), key=lambda each: -each[1])
+    if requested in known:
+        return language_of(requested)
+    weighted = sorted(map(_weighted, (accepted or "").split(",")[:50]), key=lambda pair: -pair[1])
     return language_of(
         next((code for code, weight in weighted if code in known and weight > 0), catalogs.SOURCE)
     )

@@ -31,7 +31,7 @@ NEXT_STEPS: Mapping[str, Any] = fixture("next-steps")
 
 def status_name(language: Language, kind: str, status: str) -> str:
     """Return a status, or a change such as ``active → past_due``, in the reader's language."""
-    words = [_word(language, kind, each.strip()) for each in status.split("→")]
+    words = [_word(language, kind, part.strip()) for part in status.split("→")]
     return " → ".join(dict.fromkeys(words)).strip()
 
 
@@ -67,8 +67,8 @@ def failure_cause(language: Language, subscription: Subscription) -> str:
 
 def failure_for_buyers(language: Language, subscription: Subscription, merchant: str) -> str:
     """Return the cause in words for the buyer, without code or profile; empty if unknown."""
-    said = PAYMENT_ERRORS.get(subscription.failure.name) if subscription.failure else None
-    return language.gettext(said, merchant=merchant) if said else ""
+    text = PAYMENT_ERRORS.get(subscription.failure.name) if subscription.failure else None
+    return language.gettext(text, merchant=merchant) if text else ""
 
 
 # -- texts of an invoice
@@ -109,7 +109,7 @@ def sums(invoice: Invoice, language: Language) -> list[tuple[str, int, bool]]:
         (language.gettext("Amount paid"), -invoice.amount_paid, False, invoice.amount_paid > 0),
         (language.gettext("Amount due"), invoice.amount_remaining, True, invoice.status != "void"),
     ]
-    return [(name, amount, strong) for name, amount, strong, shown in rows if shown]
+    return [(name, amount, strong) for name, amount, strong, is_listed in rows if is_listed]
 
 
 def recipient(document: InvoiceDocument, language: Language) -> list[str]:

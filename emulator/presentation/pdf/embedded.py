@@ -64,8 +64,8 @@ class FontSubset:
             "DW": EM,
             "W": pydyf.Array(
                 part
-                for each in sorted(self.texts)
-                for part in (each, pydyf.Array([self.face.width(each)]))
+                for glyph in sorted(self.texts)
+                for part in (glyph, pydyf.Array([self.face.width(glyph)]))
             ),
             "FontDescriptor": add(pdf, pydyf.Dictionary(descriptor)),
         }
@@ -233,7 +233,7 @@ class Structure:
             pydyf.Array([written[id(element)].reference for element in page]) for page in self.marks
         ]
         of_links = [written[id(element)].reference for element in self.areas]
-        parents = [*(add(pdf, each) for each in of_pages), *of_links]
+        parents = [*(add(pdf, page) for page in of_pages), *of_links]
         numbers = pydyf.Array(
             part for number, parent in enumerate(parents) for part in (number, parent)
         )

@@ -122,7 +122,7 @@ def is_legible(text: str) -> bool:
     """Return whether a font covers a letter or digit, or there is none: no row of empty boxes."""
     letters = [character for character in text if character.isalnum()]
     return not letters or any(
-        ord(each) in face(file).covers for each in letters for file in (REGULAR, *FALLBACKS)
+        ord(letter) in face(file).covers for letter in letters for file in (REGULAR, *FALLBACKS)
     )
 
 
