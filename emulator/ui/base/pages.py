@@ -41,8 +41,8 @@ class BrowserRequest:
     @cached_property
     def language(self) -> Language:
         """The language of ``?lang=``, else the earlier choice, else ``Accept-Language``'s best."""
-        asked = self.query.get("lang") or self.http.cookies.get(LANGUAGE_COOKIE)
-        return preferred(asked, self.http.headers.get("accept-language"))
+        requested = self.query.get("lang") or self.http.cookies.get(LANGUAGE_COOKIE)
+        return preferred(requested, self.http.headers.get("accept-language"))
 
 
 def remember_language(
@@ -57,8 +57,8 @@ def remember_language(
 
 def url(path: str, query: Mapping[str, object]) -> str:
     """Return a path with its query; empty parameters are left out."""
-    given = {name: value for name, value in query.items() if value not in ("", None)}
-    return f"{path}?{urlencode(given)}" if given else path
+    filled = {name: value for name, value in query.items() if value not in ("", None)}
+    return f"{path}?{urlencode(filled)}" if filled else path
 
 
 # -- posted forms: the bytes of a body up to a limit, and its fields

@@ -109,17 +109,17 @@ def bounds(curve: Curve) -> tuple[int, int]:
 
 def axis_of(drawn: Iterable[Lane | Curve], now: datetime) -> Axis:
     times = [now]
-    for each in drawn:
-        if isinstance(each, Curve):
-            times += [at for at, _ in each.points]
+    for plot in drawn:
+        if isinstance(plot, Curve):
+            times += [at for at, _ in plot.points]
         else:
-            times += [stretch.start for stretch in each.stretches] + [
-                mark.at for mark in each.marks
+            times += [stretch.start for stretch in plot.stretches] + [
+                mark.at for mark in plot.marks
             ]
     return Axis(min(times), max(times))
 
 
-def shown(at: datetime, language: Language) -> str:
+def instant_text(at: datetime, language: Language) -> str:
     return language.instant(at.isoformat(), "d MMM y, HH:mm:ss")
 
 
@@ -128,7 +128,7 @@ SHARED = {
     "plot_height": HEIGHT,
     "plot_row": ROW,
     "state_name": lambda language, state: status_name(language, "subscription", state),
-    "shown": shown,
+    "instant_text": instant_text,
 }
 """The names that the macros find in the environment of templates."""
 
@@ -165,24 +165,24 @@ def instant(text: str) -> datetime:
 MOST_POINTS = 400
 """The most amounts of a curve; of more it has every second or third one, and the last."""
 
-SAID: Mapping[str, str] = {
+SENTENCES_OF_CUT: Mapping[str, str] = {
     "events": N_("The last {shown} of {count} events."),
     "subscription": N_("The newest {shown} of {count} subscriptions."),
     "webhook_endpoint": N_("The newest {shown} of {count} webhook endpoints."),
     "webhook_delivery": N_("{shown} of {count} deliveries, the newest of each endpoint."),
 }
-"""What is said of a list that is not plotted whole."""
+"""The sentences for a list that is not plotted whole."""
 
 Get = Callable[..., Awaitable[Any]]
 """The JSON at a path of the control API: ``await get("events", page=2)``."""
 
 
 class Newest(NamedTuple):
-    """The newest objects of a list, oldest first, of ``total``; ``said``: a message if cut."""
+    """The newest objects of a list, oldest first, of ``total``; ``message`` says that it is cut."""
 
     rows: list[Any]
     total: int
-    said: str
+    message: str
 
     @property
     def is_cut(self) -> bool:
@@ -209,12 +209,12 @@ class PlottedWorld(NamedTuple):
     @property
     def owing(self) -> int:
         return sum(
-            each.stretches[-1].state in FAILING for each in self.subscriptions if each.stretches
+            lane.stretches[-1].state in FAILING for lane in self.subscriptions if lane.stretches
         )
 
     @property
     def failed_attempts(self) -> int:
-        return sum(mark.outcome == "failed" for each in self.webhooks for mark in each.marks)
+        return sum(mark.outcome == "failed" for lane in self.webhooks for mark in lane.marks)
 
 
 async def collect(get: Get, language: Language, *, pages: int, lanes: int) -> PlottedWorld:
@@ -228,33 +228,33 @@ async def collect(get: Get, language: Language, *, pages: int, lanes: int) -> Pl
     subscriptions = await newest(get, "objects", 1, lanes, kind="subscription")
     endpoints = await newest(get, "objects", 1, lanes, kind="webhook_endpoint")
     sent = [
-        await newest(get, "objects", 1, kind="webhook_delivery", related=each["id"])
-        for each in endpoints.rows
+        await newest(get, "objects", 1, kind="webhook_delivery", related=endpoint["id"])
+        for endpoint in endpoints.rows
     ]
-    deliveries = [each for one in sent for each in one.rows]
-    chains = [(await get(f"explain/{each['id']}"))["chain"] for each in subscriptions.rows]
-    ids = ",".join(each["id"] for each in subscriptions.rows)
-    names = await get("names", ids=ids, language=language.code) if ids else {}
+    deliveries = [delivery for newest_sent in sent for delivery in newest_sent.rows]
+    ids = [subscription["id"] for subscription in subscriptions.rows]
+    chains = [(await get(f"explain/{id}"))["chain"] for id in ids]
+    names = await get("names", ids=",".join(ids), language=language.code) if ids else {}
     return PlottedWorld(
         app=(await get("app"))["name"],
         now=now,
         balanced=ledger["balanced"],
         money=merchant_curves(ledger, entries.rows, now),
         subscriptions=[
-            subscription_lane(names.get(each["id"], each["id"]), each, chain, events.rows, now)
-            for each, chain in zip(subscriptions.rows, chains, strict=True)
+            subscription_lane(names.get(id, id), subscription, chain, events.rows, now)
+            for id, subscription, chain in zip(ids, subscriptions.rows, chains, strict=True)
         ],
         events=event_lanes(events.rows),
         webhooks=[
-            endpoint_lane(each["name"] or each["url"], own.rows)
-            for each, own in zip(endpoints.rows, sent, strict=True)
+            endpoint_lane(endpoint["name"] or endpoint["url"], own.rows)
+            for endpoint, own in zip(endpoints.rows, sent, strict=True)
         ],
         lists={
             "events": events,
             "subscriptions": subscriptions,
             "endpoints": endpoints,
             "deliveries": Newest(
-                deliveries, sum(one.total for one in sent), SAID["webhook_delivery"]
+                deliveries, sum(one.total for one in sent), SENTENCES_OF_CUT["webhook_delivery"]
             ),
         },
     )
@@ -271,7 +271,9 @@ async def newest(
         page = response.get("entries", response)
         rows += page["data"]
         number = number + 1 if page["pagination"]["next"] else None
-    return Newest(rows[::-1], page["pagination"]["count"], SAID.get(filters.get("kind", path), ""))
+    return Newest(
+        rows[::-1], page["pagination"]["count"], SENTENCES_OF_CUT.get(filters.get("kind", path), "")
+    )
 
 
 def merchant_curves(ledger: Any, entries: Iterable[Any], now: datetime) -> list[Curve]:
@@ -280,9 +282,9 @@ def merchant_curves(ledger: Any, entries: Iterable[Any], now: datetime) -> list[
     for total in ledger["totals"]:
         if total["account"] != "merchant":
             continue
-        own = [each for each in entries if each["currency"] == total["currency"]]
-        so_far = start = total["amount"] - sum(each["amount"] for each in own)
-        every = [(instant(each["at"]), so_far := so_far + each["amount"]) for each in own]
+        own = [entry for entry in entries if entry["currency"] == total["currency"]]
+        so_far = start = total["amount"] - sum(entry["amount"] for entry in own)
+        every = [(instant(entry["at"]), so_far := so_far + entry["amount"]) for entry in own]
         points = every[:: -(len(every) // MOST_POINTS + 1)][::-1]
         if points or start:
             curves.append(Curve(total["currency"], points or [(now, start)], start))
@@ -324,8 +326,8 @@ def attempts_lane(
     if subscription["status"] not in FAILING or not failed:
         return None
     marks = [
-        Mark(instant(each["created_at"]), "failed", (each["last_error"] or {}).get("code", ""))
-        for each in failed
+        Mark(instant(intent["created_at"]), "failed", (intent["last_error"] or {}).get("code", ""))
+        for intent in failed
     ]
     retries = [Mark(instant(at), "announced", "subscription.retry") for at in planned]
     return Lane(name, [], [*marks, *retries])
@@ -336,10 +338,10 @@ def endpoint_lane(name: str, deliveries: Iterable[Any]) -> Lane:
         Mark(
             instant(attempt["at"]),
             "succeeded" if 200 <= (attempt["status_code"] or 0) < 300 else "failed",
-            f"{each['event_type']}: {attempt['status_code'] or attempt['error']}",
+            f"{delivery['event_type']}: {attempt['status_code'] or attempt['error']}",
         )
-        for each in deliveries
-        for attempt in each["attempts"]
+        for delivery in deliveries
+        for attempt in delivery["attempts"]
     ]
     return Lane(name, [], sorted(marks))
 

@@ -169,10 +169,10 @@ _FIELDS_OF_RULES = {"exp_month": "expiry", "exp_year": "expiry", "email": "paypa
 
 def field_errors(error: ApiError) -> dict[str, str]:
     """Return an API error's messages by field of the page; empty if it is about no field."""
-    found: dict[str, str] = {}
+    messages: dict[str, str] = {}
     for path in error.errors or {}:
         *outer, name = path.split(".")
         field = name if "customer" in outer else _FIELDS_OF_RULES.get(name, name)
         about_amount = error.code.startswith("AMOUNT_")
-        found[field] = render.ERRORS[error.code] if about_amount else render.FIELD_ERRORS[field]
-    return found
+        messages[field] = render.ERRORS[error.code] if about_amount else render.FIELD_ERRORS[field]
+    return messages

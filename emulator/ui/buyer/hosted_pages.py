@@ -237,11 +237,11 @@ def _show(
     problem: str | None = None,
 ) -> Response:
     view = views.View(payable, request.world, request.language, errors, problem)
-    found = status or view.status
+    status = status or view.status
     if request.json:
-        return _json(as_json(view, token), found, payable)
+        return _json(as_json(view, token), status, payable)
     values = view.values(request.query, form) | {"token": token, "action": request.link()}
-    response = _html(request, view.template, found, **values)
+    response = _html(request, view.template, status, **values)
     response.set_cookie(
         COOKIE, token, path=f"/{payable.kind}/{payable.id}", httponly=True, samesite="lax"
     )

@@ -36,13 +36,13 @@ from emulator.web.url_formats import takes
 
 def origins(*urls: str | None) -> list[str]:
     """Return these URLs' origins, where they have one, once; of an app's own scheme the scheme."""
-    found = set()
+    sources = set()
     for parts in (urlsplit(url) for url in urls if url):
         if parts.scheme not in ("http", "https"):
-            found.add(f"{parts.scheme}:")
+            sources.add(f"{parts.scheme}:")
         elif is_host(parts.netloc):
-            found.add(f"{parts.scheme}://{parts.netloc}")
-    return sorted(found)
+            sources.add(f"{parts.scheme}://{parts.netloc}")
+    return sorted(sources)
 
 
 def web_url(url: str | None) -> str | None:
@@ -277,12 +277,12 @@ def of_link(world: World, link: PaymentLink, intent: PaymentIntent | None) -> Pa
     # By its present name, at the price it had when the link was made (B-59; Products, PATCH).
     choices = tuple(
         Choice(
-            id=each.id,
-            name=each.name,
-            description=each.description,
-            amount=link.prices.get(each.id),
+            id=product.id,
+            name=product.name,
+            description=product.description,
+            amount=link.prices.get(product.id),
         )
-        for each in products
+        for product in products
     )
     state: State = _CLOSED_LINKS.get(payment_links.closed(world, link) or "", "payable")
     single = choices[0] if len(choices) == 1 else None

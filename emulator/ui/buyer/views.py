@@ -134,7 +134,7 @@ class MagicExample(msgspec.Struct, frozen=True):
     """A magic value in the sandbox panel; ``fields`` are the form's fields that it fills in."""
 
     name: str
-    shown: str
+    example: str
     meaning: str
     fields: dict[str, str]
 
@@ -234,7 +234,7 @@ class View:
             "button": self._button(),
             "terms": self._terms(),
             "trial": self._trial,
-            "each": self._each(),
+            "pricing": self._pricing(),
             "magic_values": magic,
             "values": typed if form else self._prefilled() | (fill.fields if fill else {}),
             "brands": CARD_BRANDS,
@@ -285,7 +285,7 @@ class View:
     def _money(self, amount: int) -> str:
         return self.language.money_with_symbol(amount, self.payable.currency)
 
-    def _each(self) -> dict[str, Any] | None:
+    def _pricing(self) -> dict[str, Any] | None:
         """Return the prices, for the page's script where the buyer chooses product or quantity."""
         payable = self.payable
         if not payable.asks_quantity and not payable.choices:
@@ -340,8 +340,8 @@ def away(language: Language) -> dict[str, Any]:
 
 
 def _nothing(heading: str, text: str, state: str) -> dict[str, Any]:
-    shown = {"heading": heading, "text": text, "merchant": "", "state": state}
-    return {**shown, "payable": None, "problem": [], "refresh": None}
+    texts = {"heading": heading, "text": text, "merchant": "", "state": state}
+    return {**texts, "payable": None, "problem": [], "refresh": None}
 
 
 # -- for programs
@@ -396,6 +396,6 @@ def _fields(payable: Payable) -> dict[str, Any]:
     always = {"name": asks_who, "email": asks_who, "product": bool(payable.choices)}
     always |= {"amount": payable.asks_amount, "quantity": payable.asks_quantity}
     return {
-        "always": [name for name, asked in always.items() if asked],
+        "always": [name for name, is_needed in always.items() if is_needed],
         **{type: FIELDS[type] for type in payable.methods},
     }

@@ -102,7 +102,9 @@ async def step(request: ConsoleRequest, form: Mapping[str, str]) -> Notice:
     """Take the step ``_name`` from the state of ``_id``; it may have been taken elsewhere since."""
     id = quote(form.get("_id", ""), safe="") or "-"
     object = await request.get(f"explain/{id}", language=request.language.code)
-    taken = next((each for each in object["next_steps"] if each["name"] == form.get("_name")), None)
+    taken = next(
+        (option for option in object["next_steps"] if option["name"] == form.get("_name")), None
+    )
     if taken is None:
         return Notice(
             False,
@@ -150,7 +152,7 @@ async def perform(request: ConsoleRequest, name: str, form: Mapping[str, str]) -
 
 def _differs(language: Language, before: Any, after: Any) -> list[str]:
     """Return what is different from now on by each assumption that was changed."""
-    old, new = (each["settings"]["assumptions"] for each in (before, after))
+    old, new = (app["settings"]["assumptions"] for app in (before, after))
     return [
         language.gettext(named_assumptions()[name].values[value])
         for name, value in new.items()
@@ -163,8 +165,8 @@ async def replay_all(request: ConsoleRequest, form: Mapping[str, str]) -> Notice
     endpoint = quote(form.get("_id", ""), safe="") or "-"
     filters: dict[str, Any] = {"kind": "webhook_delivery", "related": endpoint, "status": "failed"}
     responses = [
-        await request.call("POST", f"/v1/webhooks/{endpoint}/deliveries/{each['id']}/retry/")
-        for each in (await newest(request.get, "objects", **filters)).rows
+        await request.call("POST", f"/v1/webhooks/{endpoint}/deliveries/{delivery['id']}/retry/")
+        for delivery in (await newest(request.get, "objects", **filters)).rows
     ]
     arrived = sum(response["status"] == "succeeded" for response in responses)
     text = request.language.ngettext(

@@ -38,9 +38,9 @@ _TABLES: Mapping[str, Any] = fixture("console")
 
 LABELS: Mapping[str, Any] = {
     **_TABLES,
-    "settings": {each["group"]: each["fields"] for each in _TABLES["settings"]},
+    "settings": {row["group"]: row["fields"] for row in _TABLES["settings"]},
     "words": dict(_TABLES["words"]),
-    "jobs": {name: each["label"] for name, each in job_texts().items() if "label" in each},
+    "jobs": {name: row["label"] for name, row in job_texts().items() if "label" in row},
     "kinds": KINDS,
     "kind_names": KIND_NAMES,
 }
@@ -61,27 +61,27 @@ def effect(language: Language, then: Mapping[str, Any]) -> str:
         (name, value) for name, value in then.items() if name not in ("executed", "body") and value
     )
     effects = LABELS["effects"]
-    said = language.gettext(effects.get(f"{name} {value}") or effects[name], value=value)
+    text = language.gettext(effects.get(f"{name} {value}") or effects[name], value=value)
     return (
-        language.gettext("{effect} (after it is done)", effect=said)
+        language.gettext("{effect} (after it is done)", effect=text)
         if then.get("executed")
-        else said
+        else text
     )
 
 
 def conditions(language: Language, arranged: Mapping[str, Any]) -> list[str]:
     """Return an outcome's or fault's scope and frequency: the API's ids and names, and texts."""
-    found = [
+    scope = [
         str(value)
         for name, value in arranged["match"].items()
         if value is not None and name != "nth"
     ]
     if nth := arranged["match"].get("nth"):
-        found.append(language.gettext("from number {count} on", count=nth))
+        scope.append(language.gettext("from number {count} on", count=nth))
     times = arranged["times"]
     if times is None and arranged.get("probability") is None:
         return [
-            *found,
+            *scope,
             f"{arranged['starts_at'] or arranged['created_at']} – {arranged['ends_at'] or '…'}",
         ]
     often = (
@@ -89,7 +89,7 @@ def conditions(language: Language, arranged: Mapping[str, Any]) -> list[str]:
         if times
         else f"{arranged['probability']:.0%}"
     )
-    return [*filter(None, [arranged.get("code")]), *found, often]
+    return [*filter(None, [arranged.get("code")]), *scope, often]
 
 
 # -- errors of forms
@@ -119,6 +119,6 @@ def translated(language: Language, message: str, fields: Sequence[str] = ()) -> 
 def _text(language: Language, text: str) -> str:
     """Return one text, of which several for one field are separated by commas."""
     for message, pattern in _patterns().items():
-        if found := pattern.fullmatch(text):
-            return language.gettext(message, **found.groupdict())
+        if match := pattern.fullmatch(text):
+            return language.gettext(message, **match.groupdict())
     return text

@@ -216,12 +216,12 @@ def tree(value: Any, *, page_of: UrlOf, depth: int = 0) -> Markup:
         return _block("[]", [inner(item) for item in value], depth)
     text = json.dumps(value, ensure_ascii=False)
     if isinstance(value, str):
-        shown = (
+        linked = (
             Markup('<a href="{}">{}</a>').format(page_of(value), text)
             if ID.fullmatch(value)
             else escape(text)
         )
-        return Markup('<span class="s">{}</span>').format(shown)
+        return Markup('<span class="s">{}</span>').format(linked)
     return Markup('<span class="n">{}</span>').format(text)
 
 

@@ -55,9 +55,11 @@ async def assumptions(request: ConsoleRequest) -> TemplateAndValues:
     """Return the page with the form of switchable assumptions, and all by number and area."""
     known = named_assumptions()
     listed = (await request.get("assumptions", page_size=len(known)))["data"]
-    areas = groupby(numbered_assumptions().items(), key=lambda each: each[1].area)
+    areas = groupby(numbered_assumptions().items(), key=lambda assumption: assumption[1].area)
     return "assumptions.html", {
-        "assumptions": [each | {"meanings": known[each["name"]].values} for each in listed],
+        "assumptions": [
+            assumption | {"meanings": known[assumption["name"]].values} for assumption in listed
+        ],
         "areas": {area: list(own) for area, own in areas},
         "page": url("/docs/assumptions", request.world_query),
     }
@@ -79,26 +81,26 @@ async def charts(request: ConsoleRequest) -> TemplateAndValues:
 
 async def ledger(request: ConsoleRequest) -> TemplateAndValues:
     filters = request.filters("object", "currency")
-    found = await request.page("ledger", grouped=True, **filters)
+    listed = await request.page("ledger", grouped=True, **filters)
     totals: dict[str, dict[str, int]] = {}
-    for each in found["totals"]:
-        totals.setdefault(each["account"], {})[each["currency"]] = each["amount"]
-    currencies = list(dict.fromkeys(each["currency"] for each in found["totals"]))
+    for total in listed["totals"]:
+        totals.setdefault(total["account"], {})[total["currency"]] = total["amount"]
+    currencies = list(dict.fromkeys(total["currency"] for total in listed["totals"]))
 
     def cause(entry: dict[str, Any]) -> tuple[str, str]:
         return entry["at"], entry["cause"]["id"] or ""
 
     return "ledger.html", {
-        "ledger": found,
-        "list": found["entries"],
+        "ledger": listed,
+        "list": listed["entries"],
         "matrix": {"currencies": currencies, "rows": totals} if totals else None,
         "groups": [
             _movement(request.language, [*own])
-            for _, own in groupby(found["entries"]["data"], key=cause)
+            for _, own in groupby(listed["entries"]["data"], key=cause)
         ],
         "filters": filters,
         "currencies": [
-            (each, each) for each in (await request.get("app"))["settings"]["currencies"]
+            (code, code) for code in (await request.get("app"))["settings"]["currencies"]
         ],
     }
 
@@ -106,11 +108,11 @@ async def ledger(request: ConsoleRequest) -> TemplateAndValues:
 def _movement(language: Language, entries: list[dict[str, Any]]) -> dict[str, Any]:
     """Return a listed movement: its first object, and an account's highest gain in a currency."""
     gained: dict[str, int] = {}
-    for each in entries:
-        gained[each["currency"]] = max(each["amount"], gained.get(each["currency"], 0))
+    for entry in entries:
+        gained[entry["currency"]] = max(entry["amount"], gained.get(entry["currency"], 0))
     # What a customer spent is posted first, and says nothing of the payment.
     first = next(
-        (each for each in reversed(entries) if not each["account"].startswith("spending")),
+        (entry for entry in reversed(entries) if not entry["account"].startswith("spending")),
         entries[-1],
     )
     return {
@@ -125,7 +127,7 @@ def _movement(language: Language, entries: list[dict[str, Any]]) -> dict[str, An
 async def inbox(request: ConsoleRequest) -> TemplateAndValues:
     every = (await request.get("inboxes", page_size=100))["data"]
     response = next(
-        (each for each in every if each["name"] == request.id), {"status": 200, "delay_ms": 0}
+        (listed for listed in every if listed["name"] == request.id), {"status": 200, "delay_ms": 0}
     )
     return "inbox.html", {
         "name": request.id,
@@ -165,9 +167,11 @@ async def journal_entry(request: ConsoleRequest) -> TemplateAndValues:
     every = msgspec.json.decode(parts.pop("changes"), type=list[dict[str, msgspec.Raw]])
     entry = _decoded(parts)
     events = await asyncio.gather(*(_event(request, id) for id in entry["event_ids"][:SIZE]))
-    kinds = {bytes(each["id"]): bytes(each["kind"]) for each in every}
-    shown = {*sorted(kinds, key=lambda each: kinds[each] == b'"webhook_delivery"')[:MOST_CHANGED]}
-    changes = net_changes([_decoded(each) for each in every if bytes(each["id"]) in shown])
+    kinds = {bytes(change["id"]): bytes(change["kind"]) for change in every}
+    first = {
+        *sorted(kinds, key=lambda changed: kinds[changed] == b'"webhook_delivery"')[:MOST_CHANGED]
+    }
+    changes = net_changes([_decoded(change) for change in every if bytes(change["id"]) in first])
     form = request.query.get("as", CODE[0])
     code = await request.response("GET", path, {"as": form})
     return "request.html", {
@@ -221,9 +225,9 @@ def journal_response(language: Language, entry: Mapping[str, Any], changed: int)
 
 def net_changes(changes: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return one change for each object, the sum of its changes. The many deliveries come last."""
-    found: dict[str, dict[str, Any]] = {}
+    by_id: dict[str, dict[str, Any]] = {}
     for change in changes:
-        known = found.setdefault(change["id"], {**change, "fields": {}})
+        known = by_id.setdefault(change["id"], {**change, "fields": {}})
         if change["change"] == "deleted":
             known["change"] = "deleted"
         for name, field in change["fields"].items():
@@ -232,7 +236,7 @@ def net_changes(changes: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 **known["fields"].get(name, {}),
                 "after": field["after"],
             }
-    return sorted(found.values(), key=lambda each: each["kind"] == "webhook_delivery")
+    return sorted(by_id.values(), key=lambda change: change["kind"] == "webhook_delivery")
 
 
 async def _event(request: ConsoleRequest, id: str) -> Any:
@@ -323,9 +327,9 @@ async def _attempts(
         "objects", kind="payment_intent", related=subscription["id"], page_size=SIZE
     )
     planned = [
-        each["body"]["to"]
-        for each in why["next_steps"]
-        if each["name"] in ("advance_retry", "advance_retries")
+        step["body"]["to"]
+        for step in why["next_steps"]
+        if step["name"] in ("advance_retry", "advance_retries")
     ]
     lane = plots.attempts_lane(why["name"], subscription, intents["data"], planned)
     return (plots.axis_of([lane], lane.marks[-1].at), lane) if lane else None
@@ -356,11 +360,11 @@ async def overview(request: ConsoleRequest) -> TemplateAndValues:
 
 async def _attention(request: ConsoleRequest) -> list[tuple[str, str, int, str]]:
     """Return problems and arranged failures: a tone, a text, how many, and where they are."""
-    found: list[tuple[str, str, int, str]] = []
+    problems: list[tuple[str, str, int, str]] = []
 
     async def note(tone: str, text: str, path: str, page: str = "", **filters: str) -> None:
         if count := await _count(request, path, **filters):
-            found.append((tone, text, count, request.link(page or path, **filters)))
+            problems.append((tone, text, count, request.link(page or path, **filters)))
 
     gettext = request.language.gettext
     await note(
@@ -391,7 +395,7 @@ async def _attention(request: ConsoleRequest) -> list[tuple[str, str, int, str]]
         )
     await note("info", gettext("Payment outcomes arranged"), "outcomes", "failures")
     await note("info", gettext("Faults arranged"), "faults", "failures")
-    return found
+    return problems
 
 
 async def _count(request: ConsoleRequest, path: str, **filters: str) -> int:
@@ -417,8 +421,8 @@ async def _month(request: ConsoleRequest, kind: str | None) -> list[tuple[str, i
     """Return the next days with their numbers of due jobs, as far as one schedule page goes."""
     groups = await request.get("schedule", grouped=True, kind=kind, page_size=100)
     due: Counter[str] = Counter()
-    for each in groups["data"]:
-        due[each["due_at"][:10]] += each["times"]
+    for group in groups["data"]:
+        due[group["due_at"][:10]] += group["times"]
     today = date.fromisoformat((await request.get("clock"))["now"][:10])
     days = [(today + timedelta(days=number)).isoformat() for number in range(MONTH)]
     last = max(due) if groups["pagination"]["next"] else days[-1]
@@ -440,8 +444,12 @@ async def webhooks(request: ConsoleRequest) -> TemplateAndValues:
     endpoints = await request.get("objects", kind="webhook_endpoint", page_size=SIZE)
     return "webhooks.html", {
         "endpoints": endpoints,
-        "health": {each["id"]: await _health(request, each["id"]) for each in endpoints["data"]},
-        "endpoint_names": [(each["id"], each["name"] or each["url"]) for each in endpoints["data"]],
+        "health": {
+            endpoint["id"]: await _health(request, endpoint["id"]) for endpoint in endpoints["data"]
+        },
+        "endpoint_names": [
+            (endpoint["id"], endpoint["name"] or endpoint["url"]) for endpoint in endpoints["data"]
+        ],
         "list": await request.page("objects", kind="webhook_delivery", **filters),
         "filters": filters,
         "statuses": statuses_of("webhook_delivery", request.language),
@@ -457,8 +465,8 @@ async def _health(request: ConsoleRequest, endpoint: str) -> dict[str, Any]:
     failed = await _count(
         request, "objects", kind="webhook_delivery", related=endpoint, status="failed"
     )
-    shown = [{"status": each["status"]} for each in last["data"]]
-    return {"count": last["pagination"]["count"], "failed": failed, "last": shown}
+    strip = [{"status": delivery["status"]} for delivery in last["data"]]
+    return {"count": last["pagination"]["count"], "failed": failed, "last": strip}
 
 
 async def emails(request: ConsoleRequest) -> TemplateAndValues:
@@ -476,11 +484,13 @@ async def failures(request: ConsoleRequest) -> TemplateAndValues:
     kinds = [(await request.get(kind, page_size=100))["data"] for kind in ("outcomes", "faults")]
     arranged = [
         {
-            **each,
-            "sentence": labels.sentence(language, each),
-            "parts": labels.conditions(language, each),
+            **failure,
+            "sentence": labels.sentence(language, failure),
+            "parts": labels.conditions(language, failure),
         }
-        for each in sorted(chain(*kinds), key=lambda each: each["created_at"], reverse=True)
+        for failure in sorted(
+            chain(*kinds), key=lambda failure: failure["created_at"], reverse=True
+        )
     ]
     about = request.query.get("about", "")
     endpoints = (await request.get("objects", kind="webhook_endpoint", page_size=100))["data"]
@@ -503,7 +513,9 @@ async def failures(request: ConsoleRequest) -> TemplateAndValues:
         "effects": effects,
         "delivery_effects": delivery_effects,
         "customers": (await request.get("objects", kind="customer", page_size=100))["data"],
-        "endpoints": [(each["id"], each["name"] or each["url"]) for each in endpoints],
+        "endpoints": [
+            (endpoint["id"], endpoint["name"] or endpoint["url"]) for endpoint in endpoints
+        ],
     }
 
 
@@ -512,23 +524,26 @@ async def compare(request: ConsoleRequest) -> TemplateAndValues:
     object = await request.get(f"objects/{request.id}")
     changes = (await plots.newest(request.get, f"objects/{object['id']}/changes")).rows
     others = (await request.get("objects", kind=object["object"], page_size=50))["data"]
-    names = await request.names([each["id"] for each in others])
-    versions = {str(number): each for number, each in enumerate(changes)}
+    names = await request.names([other["id"] for other in others])
+    versions = {str(number): change for number, change in enumerate(changes)}
     choices = [
-        *((number, _change(request.language, each)) for number, each in reversed(versions.items())),
         *(
-            (each["id"], names.get(each["id"], each["id"]))
-            for each in others
-            if each["id"] != object["id"]
+            (number, _change(request.language, change))
+            for number, change in reversed(versions.items())
+        ),
+        *(
+            (other["id"], names.get(other["id"], other["id"]))
+            for other in others
+            if other["id"] != object["id"]
         ),
     ]
     chosen = [request.query.get("left", "0" if changes else ""), request.query.get("right", "")]
-    known = {"": object} | {number: each["then"] for number, each in versions.items()}
+    known = {"": object} | {number: change["then"] for number, change in versions.items()}
     pair = [known.get(id) or await request.get(f"objects/{quote(id, safe='')}") for id in chosen]
     rows = [
         {
             "name": name,
-            "pair": [each.get(name) for each in pair],
+            "pair": [side.get(name) for side in pair],
             "differs": pair[0].get(name) != pair[1].get(name),
         }
         for name in dict.fromkeys(chain(*pair))
@@ -564,18 +579,18 @@ async def search(request: ConsoleRequest) -> TemplateAndValues:
     With ``names=1`` only the best, for the suggestions under the field.
     """
     text, suggests = request.query.get("q", "")[:200], "names" in request.query
-    found = {}
+    counts = {}
     for kind in COLUMNS if text and not suggests else ():
         page = await request.get("objects", kind=kind, query=text, page_size=1)
         if page["pagination"]["count"]:
-            found[kind] = page["pagination"]["count"]
+            counts[kind] = page["pagination"]["count"]
     best = None
     if text:
         size, page = (BEST, 1) if suggests else (SIZE, request.query.get("page"))
         best = await request.get(
             "search", query=text, page=page, page_size=size, language=request.language.code
         )
-    return "search.html", {"text": text, "best": best, "found": found}
+    return "search.html", {"text": text, "best": best, "counts": counts}
 
 
 def showing(name: str, path: str, **values: Any) -> Reader:

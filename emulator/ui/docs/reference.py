@@ -100,9 +100,9 @@ def page(
         "next": None,
         "wide": template == "docs-index.html",
     }
-    shown = environment("emulator.ui.docs").get_template(template)
+    face_template = environment("emulator.ui.docs").get_template(template)
     return HTMLResponse(
-        shown.render(face | values, here=here, title=title, heads=heads), headers=headers
+        face_template.render(face | values, here=here, title=title, heads=heads), headers=headers
     )
 
 
@@ -149,8 +149,11 @@ def assumptions_in_force(engine: Engine, query: Mapping[str, str]) -> dict[str, 
     runtime = engine.runtimes.get(key)
     known = named_assumptions()
     listed = assumptions_of(settings(runtime.world) if runtime else Settings())
-    meant = {each["name"]: each | {"meanings": known[each["name"]].values} for each in listed}
-    return {"app": str(key) if runtime else None, "assumptions": meant}
+    with_meanings = {
+        assumption["name"]: assumption | {"meanings": known[assumption["name"]].values}
+        for assumption in listed
+    }
+    return {"app": str(key) if runtime else None, "assumptions": with_meanings}
 
 
 SERVED = {
@@ -167,8 +170,8 @@ WITHOUT_GUIDE = [
 
 async def _events(_: Request) -> Response:
     lives = [
-        Head(f"#{each.kind.kind}", each.kind.kind.replace("_", " ").capitalize())
-        for each in STATE_MACHINES
+        Head(f"#{machine.kind.kind}", machine.kind.kind.replace("_", " ").capitalize())
+        for machine in STATE_MACHINES
     ]
     heads = [Head("#events", "Events"), Head("#life-cycles", "Life cycles"), *lives]
     tables: dict[str, Any] = {"events": EVENTS, "life_cycles": STATE_MACHINES}
@@ -191,7 +194,8 @@ def reference_routes(engine: Engine, profile: Profile | None) -> list[Route]:
             for code, recipe in error_examples().items()
         ]
         groups = groups_by(
-            lambda each: each["row"].status, sorted(documented, key=lambda each: each["row"].status)
+            lambda entry: entry["row"].status,
+            sorted(documented, key=lambda entry: entry["row"].status),
         )
         heads = [
             Head("#magic-values", "Magic values"),
@@ -210,13 +214,19 @@ def reference_routes(engine: Engine, profile: Profile | None) -> list[Route]:
 
     async def assumptions(request: Request) -> Response:
         probes, numbered = collected(), numbered_assumptions()
-        known = groups_by(lambda each: each[1].area, numbered.items())
+        known = groups_by(lambda assumption: assumption[1].area, numbered.items())
         force = assumptions_in_force(engine, request.query_params)
         short = {
             "count": len(numbered),
-            "asked": len({probe.number for probe in probes.probes.values()}),
-            "changeable": sum(bool(each.settings or each.names) for each in numbered.values()),
-            "named": [(number, name) for number, each in numbered.items() for name in each.names],
+            "comparable": len({probe.number for probe in probes.probes.values()}),
+            "changeable": sum(
+                bool(assumption.settings or assumption.names) for assumption in numbered.values()
+            ),
+            "named": [
+                (number, name)
+                for number, assumption in numbered.items()
+                for name in assumption.names
+            ],
         }
         heads = [
             Head("#in-short", "In short"),
@@ -259,13 +269,13 @@ def explorer_routes() -> list[Route]:
 
 async def _show(request: Request) -> Response:
     api, key = request.query_params.get("api"), request.query_params.get("key", KEY)
-    shown: dict[str, Any] = {
+    values: dict[str, Any] = {
         "base_url": context_of(request.scope).base_url,
         "documents": DOCUMENTS,
         "chosen": api if api in DOCUMENTS else "service",
         "key": key if SECRET.fullmatch(key) and key.startswith("sk_test_") else KEY,
     }
-    return page("docs-index.html", "/docs/", "API", headers=EXPLORER_HEADERS, **shown)
+    return page("docs-index.html", "/docs/", "API", headers=EXPLORER_HEADERS, **values)
 
 
 async def _asset(request: Request) -> Response:
@@ -277,7 +287,7 @@ async def _asset(request: Request) -> Response:
     return FileResponse(folder / name, headers=headers)
 
 
-ASSETS = frozenset(each.name for each in FACE.iterdir())
+ASSETS = frozenset(file.name for file in FACE.iterdir())
 
 
 # -- the first page
@@ -357,6 +367,6 @@ class Guide(StaticFiles):
                 return RedirectResponse("/llms.txt")
             if path in {page.stem for page in GUIDE_PAGES.glob("*.md")}:
                 return RedirectResponse(f"{PATH}/{path}.md")
-        found = await super().get_response(path, scope)
-        found.headers.update(HEADERS)
-        return found
+        response = await super().get_response(path, scope)
+        response.headers.update(HEADERS)
+        return response

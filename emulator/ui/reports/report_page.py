@@ -31,8 +31,8 @@ def read(get: Callable[..., Any]) -> PlottedWorld:
     try:
         collect(at_once, language_of(catalogs.SOURCE), pages=PAGES, lanes=LANES).send(None)
     except StopIteration as done:  # it never waits, so that no event loop is needed
-        found: PlottedWorld = done.value
-        return found
+        world: PlottedWorld = done.value
+        return world
     raise AssertionError("it waits for something")
 
 
