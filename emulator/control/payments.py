@@ -10,7 +10,7 @@ from emulator.core.lists import Page, Query
 from emulator.core.records import Record
 from emulator.core.world import World
 from emulator.engine.runtime import Runtime
-from emulator.insight.facts import CARD, WORKING, working_method
+from emulator.insight.state.working_method import CARD, WORKING, working_method
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.checkout import hosted_payments
 from emulator.resources.checkout.checkout_sessions import CheckoutSession

@@ -13,7 +13,7 @@ that they and its jobs committed. Four questions are answered from it:
 * ``recording``: what was done, as steps (``model``) that run again as a test for pytest or Node, or
   with curl (``renderers``).
 
-``names`` finds objects by their ids and says how people call them, ``facts`` what is known of one
-that its fields do not say, ``standing`` how it stands and what leads on from there. The control
-API, the command line and the console show all of this, which knows nothing of them.
+``names`` finds objects by their ids and describes them for people. ``state`` has the facts of an
+object, and the sentences and next steps that follow from them. The control API, the command line
+and the console show these reports; ``insight`` knows none of them.
 """

@@ -12,7 +12,7 @@ import pytest
 from contract_tests.support.sandbox import FAILING_PHONE, Sandbox
 from contract_tests.support.settings import DEFAULTS
 from contract_tests.surfaces.console.visitor import visiting
-from emulator.insight.standing import STEPS
+from emulator.insight.state.next_steps import STEPS
 
 LINES = [{"description": "Mat", "unit_amount": 900}]
 ASKS = {"type": "mobile_money", "phone": "+24177000009"}

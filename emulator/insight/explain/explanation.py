@@ -20,7 +20,8 @@ from emulator.engine.reading import View
 from emulator.insight.explain.causality import Causality, LoggedUnit
 from emulator.insight.explain.explanation_text import StepText, StepTexts
 from emulator.insight.names import describe, find
-from emulator.insight.standing import next_steps, status_sentences
+from emulator.insight.state.next_steps import next_steps
+from emulator.insight.state.sentences import status_sentences
 from emulator.presentation.languages.language import Language
 from emulator.resources.simulation.emails import Email
 from emulator.resources.webhooks.deliveries import WebhookDelivery
@@ -294,7 +295,7 @@ MAX_STEPS = 1000
 
 
 def explain(view: View, id: str, language: Language) -> dict[str, Any]:
-    """Return an object's standing and the chain of steps to it; 404 if there is no such object."""
+    """Return an object's state and the chain of steps to it; 404 if there is no such object."""
     record = find(view.world, id)
     explanation = Explanation(view, record, language)
     explanation.build()

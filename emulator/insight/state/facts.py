@@ -1,0 +1,443 @@
+"""The facts of an object, by name: its fields, its planned jobs, and those in :data:`FACTS`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from string import Formatter
+from typing import Any
+from urllib.parse import urlsplit
+
+from emulator.core.jobs import Job
+from emulator.core.records import Record
+from emulator.core.unit_of_work import Event
+from emulator.core.world import World
+from emulator.engine import inbox
+from emulator.insight.names import name_of, paid_with, price
+from emulator.insight.state.working_method import working_method
+from emulator.presentation.languages.language import Language
+from emulator.presentation.languages.wording import FAILURE_CAUSES, MONEY_FIELDS, failure_cause
+from emulator.resources.billing import renewals, subscription_operations
+from emulator.resources.billing.invoices import Invoice
+from emulator.resources.billing.subscriptions import Subscription
+from emulator.resources.catalog.plans import SubscriptionPlan
+from emulator.resources.catalog.products import Product
+from emulator.resources.checkout.checkout_sessions import CheckoutSession
+from emulator.resources.customers.customer_records import Customer
+from emulator.resources.customers.payment_methods import PaymentMethod
+from emulator.resources.payments import payment_intents, refunds
+from emulator.resources.payments.payment_intents import PaymentIntent
+from emulator.resources.payments.payment_links import PaymentLink
+from emulator.resources.payments.refunds import Refund
+from emulator.resources.payments.transactions import Transaction
+from emulator.resources.webhooks.deliveries import WebhookDelivery
+from emulator.resources.webhooks.endpoints import WebhookEndpoint
+
+# -- the facts of one object
+
+
+class ObjectFacts:
+    """An object's facts, looked up on demand, and their form in a language's texts."""
+
+    def __init__(self, world: World, record: Record, language: Language) -> None:
+        self.world = world
+        self.record = record
+        self.language = language
+        self._values: dict[str, Any] = {}
+
+    def get(self, name: str) -> Any:
+        """Return a fact, a field, or the next job's instant, by name; None if it does not hold."""
+        if name not in self._values:
+            fact = FACTS.get(type(self.record), {}).get(name)
+            value = fact(self, self.record) if fact else getattr(self.record, name, None)
+            self._values[name] = (
+                self.planned(f"{self.record.kind}.{name}")
+                if fact is None and value is None
+                else value
+            )
+        return self._values[name]
+
+    def require(self, name: str) -> Any:
+        """Return a fact or a field. Raises ``KeyError`` for one that does not hold."""
+        if (value := self.get(name)) is None:
+            raise KeyError(name)
+        return value
+
+    def fits(
+        self, wanted: Mapping[str, Sequence[Any]], unwanted: Mapping[str, Sequence[Any]] = {}
+    ) -> bool:
+        """Return whether all names have a wanted value and none has an unwanted one."""
+        return all(self.get(name) in values for name, values in wanted.items()) and not any(
+            self.get(name) in values for name, values in unwanted.items()
+        )
+
+    def in_words(self, *texts: str) -> dict[str, str]:
+        """Return the words for the names in texts' braces. Raises ``KeyError`` if unknown."""
+        names = {
+            name
+            for text in texts
+            for _, name, _, _ in Formatter().parse(text)
+            if name and name != "count"
+        }
+        return {name: self._text(name) for name in names}
+
+    def _text(self, name: str) -> str:
+        value = self.require(name.removesuffix("_day"))
+        if name.endswith("_day"):
+            return self.day(value)
+        return (
+            self.language.money(value, self.get("currency")) if name in MONEY_FIELDS else str(value)
+        )
+
+    def day(self, instant: str) -> str:
+        """Return an instant's day, with the time of day if the world's clock is on that day."""
+        day, time = self.language.short_day(instant), self.language.instant(instant, "HH:mm 'UTC'")
+        return f"{day}, {time}" if instant[:10] == self.world.now[:10] and "T" in instant else day
+
+    def planned(self, job: str) -> str | None:
+        return planned_jobs(self.world, self.record.id).get(job)
+
+
+def planned_jobs(world: World, id: str) -> dict[str, str]:
+    """Return the next instant of the object's planned jobs, by kind, soonest first."""
+    instants: dict[str, str] = {}
+    for job in sorted(world.table(Job).where("about", id), key=lambda job: (job.due, job.sequence)):
+        instants.setdefault(job.name, job.due)
+    return instants
+
+
+# -- subscriptions: debts, charges and periods
+
+
+LIVE = ("past_due", "unpaid")
+"""The statuses of a subscription that owes something."""
+
+
+def _open(facts: ObjectFacts, subscription: Subscription) -> list[Invoice]:
+    return [
+        invoice
+        for invoice in facts.world.table(Invoice).where("subscription", subscription.id)
+        if invoice.status == "open"
+    ]
+
+
+def _owed(facts: ObjectFacts, subscription: Subscription) -> Invoice | None:
+    """Return the invoice that a buyer can pay: the one with a failed charge, or the oldest open."""
+    failed = facts.world.get(Invoice, subscription.unpaid_invoice)
+    owed = failed if subscription.unpaid_invoice else next(iter(_open(facts, subscription)), None)
+    if (
+        owed is None
+        or owed.status not in ("open", "uncollectible")
+        or subscription.status not in LIVE
+    ):
+        return None
+    return None if payment_intents.current_payment(facts.world, owed) else owed
+
+
+def _uncollectible(facts: ObjectFacts, subscription: Subscription) -> str | None:
+    """Return the number of the invoice that was given up; paying it leads back from ``unpaid``."""
+    invoice = facts.world.get(Invoice, subscription.unpaid_invoice)
+    return (
+        invoice.invoice_number
+        if invoice is not None and invoice.status == "uncollectible"
+        else None
+    )
+
+
+def _overdue(facts: ObjectFacts, subscription: Subscription) -> str | None:
+    """Return when the first of its open invoices falls overdue."""
+    due = (
+        planned_jobs(facts.world, invoice.id).get("invoice.overdue")
+        for invoice in _open(facts, subscription)
+    )
+    return min(filter(None, due), default=None) if facts.get("charged_by_invoice") else None
+
+
+def _last_retry(facts: ObjectFacts, subscription: Subscription) -> str | None:
+    retries = renewals.retries_left(facts.world, subscription) if facts.get("retry") else []
+    return retries[-1] if len(retries) > 1 else None
+
+
+def _is_charged(world: World, subscription: Subscription) -> bool:
+    """Return whether a charge of this subscription is planned that can succeed or fail."""
+    planned = planned_jobs(world, subscription.id)
+    if subscription.collection_method != "charge_automatically":
+        return False
+    if subscription.status in ("trialing", "active"):
+        return "subscription.renew" in planned and not subscription.cancel_at_period_end
+    return subscription.status == "past_due" and "subscription.retry" in planned
+
+
+def _charged_customer(facts: ObjectFacts, customer: Customer) -> str | None:
+    own = facts.world.table(Subscription).where("customer", customer.id)
+    return (
+        customer.id if any(_is_charged(facts.world, subscription) for subscription in own) else None
+    )
+
+
+def _end(facts: ObjectFacts, subscription: Subscription) -> str | None:
+    """Return its end date, or the end of the period if cancellation is scheduled."""
+    ends = [
+        facts.planned("subscription.expire"),
+        facts.get("renewal") if subscription.cancel_at_period_end else None,
+    ]
+    return min(filter(None, ends), default=None)
+
+
+def _cancels(facts: ObjectFacts, subscription: Subscription) -> str | None:
+    """Return the end by cancellation if there is nothing else to say of the future."""
+    is_all = (
+        subscription.status in ("active", "trialing")
+        and not facts.get("retry")
+        and subscription.cancel_at_period_end
+    )
+    end = facts.get("end")
+    return end if is_all and end == facts.get("renewal") else None
+
+
+def _next_period(facts: ObjectFacts, subscription: Subscription) -> str | None:
+    """Return the next period's outcome; None without one, or while a failed charge is retried."""
+    renewal, end = facts.get("renewal"), facts.get("ends")
+    if not renewal or facts.get("cancels") or (end and end <= renewal):
+        return None
+    if subscription.status == "active":
+        return "renewed"
+    if renewals.is_charged(facts.world, subscription):
+        return "billed"
+    return "not charged" if subscription.status in LIVE and not facts.get("retry") else None
+
+
+def _price(facts: ObjectFacts, subscription: Subscription) -> str:
+    """Return the price of the next period, with its tax."""
+    sums, language = renewals.next_charge(facts.world, subscription), facts.language
+    total = price(sums["total"], subscription, language)
+    if not sums["tax_amount"]:
+        return total
+    net, rate = (
+        language.money(sums["subtotal"], subscription.currency),
+        language.decimal(sums["tax_rate"]),
+    )
+    return language.gettext("{price} ({net} + {rate}% tax)", price=total, net=net, rate=rate)
+
+
+# -- payments: those under way, those that succeeded, those that failed
+
+
+def _under_way(facts: ObjectFacts, invoice: Invoice) -> bool:
+    return payment_intents.current_payment(facts.world, invoice) is not None
+
+
+def _failures(
+    payments: Callable[[ObjectFacts, Any], Iterable[PaymentIntent]],
+) -> Mapping[str, Fact]:
+    """Return the facts of failed payments: their count, and the last one's method and error."""
+
+    def failed(facts: ObjectFacts, record: Any) -> list[tuple[PaymentIntent, str]]:
+        return [
+            (payment, payment.last_error.code)
+            for payment in payments(facts, record)
+            if payment.last_error
+        ]
+
+    return {
+        "failed_payments": lambda facts, record: len(failed(facts, record)),
+        "failed_method": lambda facts, record: next(
+            (_paid_with(facts, payment) for payment, _ in failed(facts, record)[::-1]), None
+        ),
+        "last_failure": lambda facts, record: next(
+            (code for _, code in failed(facts, record)[::-1]), None
+        ),
+    }
+
+
+def _payments(field: str) -> Callable[[ObjectFacts, Any], Iterable[PaymentIntent]]:
+    return lambda facts, record: facts.world.table(PaymentIntent).where(field, record.id)
+
+
+def _charges(facts: ObjectFacts, subscription: Subscription) -> Iterator[PaymentIntent]:
+    """Yield the unpaid invoice's charges. One without a method to charge has no payment (B-45)."""
+    return (
+        charge
+        for charge in facts.world.table(PaymentIntent).where("invoice", subscription.unpaid_invoice)
+        if charge.subscription
+    )
+
+
+def _paid_with(facts: ObjectFacts, payment: PaymentIntent | Transaction) -> str:
+    return paid_with(payment, facts.language) or facts.language.gettext("the payment method")
+
+
+def _paid(facts: ObjectFacts, invoice: Invoice) -> list[PaymentIntent]:
+    intents = facts.world.table(PaymentIntent).where("invoice", invoice.id)
+    return [intent for intent in intents if intent.status == "succeeded"]
+
+
+def _deposit(facts: ObjectFacts, transaction: Transaction) -> str | None:
+    """Return the status of a deposit whose money has not arrived, else ``arrived``."""
+    if transaction.type != "deposit":
+        return None
+    return (
+        transaction.status
+        if transaction.status in ("pending", "approved", "failed", "canceled")
+        else "arrived"
+    )
+
+
+# -- counts of records, and webhooks
+
+
+def _count(kind: type[Any], field: str, *statuses: str) -> Fact:
+    """Return the number of a kind's records that name an object in this field, by status or all."""
+    return lambda facts, record: len(
+        [
+            other
+            for other in facts.world.table(kind).where(field, record.id)
+            if not statuses or other.status in statuses
+        ]
+    )
+
+
+def _subscriptions(field: str) -> Mapping[str, Fact]:
+    """Return how many subscriptions name an object in this field, by each status that is no end."""
+    statuses = ("active", "trialing", "past_due", "unpaid", "paused")
+    by_status = {
+        f"{status}_subscriptions": _count(Subscription, field, status) for status in statuses
+    }
+    return {"subscriptions": _count(Subscription, field, *statuses), **by_status}
+
+
+def _last_result(facts: ObjectFacts, delivery: WebhookDelivery) -> Any:
+    last = delivery.attempts[-1]
+    return last.status_code or last.error or facts.language.gettext("no answer")
+
+
+def _inbox(facts: ObjectFacts, delivery: WebhookDelivery) -> str | None:
+    """Return the name of the inbox that a delivery goes to."""
+    endpoint = facts.world.get(WebhookEndpoint, delivery.webhook)
+    path = urlsplit(endpoint.url).path if endpoint else ""
+    return path.removeprefix(inbox.PREFIX) if path.startswith(inbox.PREFIX) else None
+
+
+# -- the facts of each kind
+
+
+Fact = Callable[[ObjectFacts, Any], Any]
+"""Looks a fact up; None where it does not hold."""
+
+FACTS: Mapping[type[Record], Mapping[str, Fact]] = {
+    Subscription: {
+        "behind": lambda facts, subscription: (
+            subscription.status in LIVE and subscription.unpaid_invoice is None
+        ),
+        "past_due_since": lambda facts, subscription: (
+            subscription.failed_at or subscription.behind_since
+        ),
+        "paused_since": lambda facts, subscription: (
+            subscription.paused_at or subscription.updated_at
+        ),
+        "ended": lambda facts, subscription: (
+            subscription.canceled_at or subscription.ends_at or subscription.updated_at
+        ),
+        "reactivatable": lambda facts, subscription: (
+            subscription.status == "canceled"
+            and not subscription_operations.why_not_reactivated(facts.world, subscription)
+        ),
+        "charged_by_invoice": lambda facts, subscription: (
+            subscription.collection_method == "send_invoice"
+        ),
+        "charged": lambda facts, subscription: (
+            subscription.customer if _is_charged(facts.world, subscription) else None
+        ),
+        "method": lambda facts, subscription: working_method(facts.world),
+        "owed": lambda facts, subscription: getattr(_owed(facts, subscription), "id", None),
+        "invoice": lambda facts, subscription: getattr(
+            _owed(facts, subscription), "invoice_number", None
+        ),
+        "uncollectible": _uncollectible,
+        "overdue": _overdue,
+        "failure_cause": lambda facts, subscription: (
+            failure_cause(facts.language, subscription)
+            if subscription.failure and subscription.failure.name in FAILURE_CAUSES
+            else None
+        ),
+        **_failures(_charges),
+        "last_retry": _last_retry,
+        "renewal": lambda facts, subscription: facts.planned("subscription.renew"),
+        "end": _end,
+        "cancels": _cancels,
+        "ends": lambda facts, subscription: None if facts.get("cancels") else facts.get("end"),
+        "ends_with_trial": lambda facts, subscription: bool(
+            facts.get("end") and facts.get("end") <= (subscription.trial_end or "")
+        ),
+        "next_period": _next_period,
+        "price": _price,
+    },
+    Invoice: {
+        "method": lambda facts, invoice: working_method(facts.world),
+        "under_way": _under_way,
+        "is_overdue": lambda facts, invoice: bool(
+            invoice.due_date and invoice.due_date < facts.world.now[: len(invoice.due_date)]
+        ),
+        "paid": lambda facts, invoice: next(
+            (payment.updated_at for payment in _paid(facts, invoice)), None
+        ),
+        "paid_with": lambda facts, invoice: next(
+            (_paid_with(facts, payment) for payment in _paid(facts, invoice)), None
+        ),
+        **_failures(_payments("invoice")),
+    },
+    PaymentLink: {
+        "used_up_by_failure": lambda facts, link: payment_intents.used_up_by_failure(
+            facts.world, link
+        )
+    },
+    PaymentIntent: {"paid_with": _paid_with, **_failures(lambda facts, intent: [intent])},
+    Transaction: {
+        "paid_with": _paid_with,
+        "processed": lambda facts, transaction: transaction.processed_at or transaction.created_at,
+        "deposit": _deposit,
+        "refundable": lambda facts, transaction: (
+            refunds.refundable(facts.world, transaction) or None
+            if transaction.type == "deposit"
+            else None
+        ),
+    },
+    Refund: {"refunded": lambda facts, refund: refund.refunded_at or refund.updated_at},
+    CheckoutSession: {
+        "method": lambda facts, session: working_method(facts.world, session.payment_method_types),
+        "is_closed": lambda facts, session: session.expires_at > facts.world.now,
+        **_failures(_payments("checkout_session")),
+    },
+    Customer: {
+        "charged": _charged_customer,
+        "methods": _count(PaymentMethod, "customer"),
+        "open_invoices": _count(Invoice, "customer", "open"),
+        **_subscriptions("customer"),
+    },
+    PaymentMethod: {
+        "owner": lambda facts, method: name_of(facts.world, method.customer, facts.language) or None
+    },
+    Product: _subscriptions("product"),
+    SubscriptionPlan: _subscriptions("plan"),
+    WebhookDelivery: {
+        "endpoint": lambda facts, delivery: (
+            delivery.webhook
+            if (own := facts.world.get(WebhookEndpoint, delivery.webhook)) and own.enabled
+            else None
+        ),
+        "endpoint_name": lambda facts, delivery: (
+            name_of(facts.world, delivery.webhook, facts.language) or delivery.webhook
+        ),
+        "inbox": _inbox,
+        "last_result": _last_result,
+    },
+    WebhookEndpoint: {
+        "deliveries": _count(WebhookDelivery, "webhook"),
+        "failed": _count(WebhookDelivery, "webhook", "failed"),
+        "waiting": _count(WebhookDelivery, "webhook", "pending"),
+    },
+    Event: {
+        "deliveries": _count(WebhookDelivery, "event"),
+        "accepted": _count(WebhookDelivery, "event", "succeeded"),
+    },
+}
+"""The facts of each kind, by name: those that neither a field nor a planned job tells."""
