@@ -52,20 +52,20 @@ def _states(coverage: Coverage) -> Iterator[str]:
 
 GROUPS: Mapping[str, Group] = {
     "operations": Group(
-        operation_specs, lambda seen: (str(operation) for operation, _ in seen.responses)
+        operation_specs, lambda coverage: (str(operation) for operation, _ in coverage.responses)
     ),
     "statuses": Group(
         _own_points(lambda own: own.statuses),
-        lambda seen: (f"{operation} {status}" for operation, status in seen.responses),
+        lambda coverage: (f"{operation} {status}" for operation, status in coverage.responses),
     ),
     # Nested ones with a dot: createWebhook retry_policy.max_attempts.
     "fields": Group(
         _own_points(lambda own: own.fields),
-        lambda seen: (f"{operation} {name}" for operation, name in _pairs(seen.fields)),
+        lambda coverage: (f"{operation} {name}" for operation, name in _pairs(coverage.fields)),
     ),
     "parameters": Group(
         _own_points(lambda own: own.parameters),
-        lambda seen: (f"{operation} {name}" for operation, name in _pairs(seen.parameters)),
+        lambda coverage: (f"{operation} {name}" for operation, name in _pairs(coverage.parameters)),
     ),
     "states": Group(
         lambda: (
@@ -81,11 +81,11 @@ GROUPS: Mapping[str, Group] = {
             for machine in STATE_MACHINES
             for row in machine.rows
         ),
-        lambda seen: _moves(seen.transitions),
+        lambda coverage: _moves(coverage.transitions),
     ),
-    "events": Group(lambda: EVENTS, lambda seen: seen.events),
+    "events": Group(lambda: EVENTS, lambda coverage: coverage.events),
     # Of error responses, failed payments and failed refunds.
-    "errors": Group(error_codes, lambda seen: seen.errors),
+    "errors": Group(error_codes, lambda coverage: coverage.errors),
 }
 """The groups of the report, in order."""
 
@@ -154,8 +154,8 @@ class UsedPoints:
     def report(self, names: Iterable[str]) -> dict[str, Any]:
         """Return what was used in any of the worlds, and what was not, by group.
 
-        What is missing begins with the kinds of object that the worlds have; ``needs`` are what is
-        to be seen of them.
+        The missing points of the kinds of object that the worlds have come first. ``needs`` are the
+        states that tests of these objects must see.
         """
         states = self._used["states"]
         kinds = {_letters(state.split()[0]) for state in states}

@@ -60,8 +60,8 @@ def schema_name(kind: type[Record]) -> str:
 
 @cache
 def schemas() -> dict[str, Any]:
-    found: dict[str, Any] = bundles.load("service")["components"]["schemas"]
-    return found
+    by_name: dict[str, Any] = bundles.load("service")["components"]["schemas"]
+    return by_name
 
 
 # -- the names of objects, where an id says nothing to people
@@ -93,11 +93,11 @@ def name_of(world: World, id: str | None, language: Language) -> str:
     return describe(world, record, language) if record else ""
 
 
-def price(amount: int, each: Subscription | SubscriptionPlan, language: Language) -> str:
+def price(amount: int, priced: Subscription | SubscriptionPlan, language: Language) -> str:
     """Return a price, such as ``5,000 XAF / month``, of an amount in minor units."""
     return (
-        f"{language.money(amount, each.currency)} /"
-        f" {language.period(each.interval, each.interval_count)}"
+        f"{language.money(amount, priced.currency)} /"
+        f" {language.period(priced.interval, priced.interval_count)}"
     )
 
 
@@ -117,9 +117,9 @@ def instrument(type: str | None, details: Mapping[str, Any], language: Language)
         or language.gettext(PAYMENT_METHOD_TYPES[type])
     )
     phone = details.get("phone")
-    shown = f"{phone[:4]} …{phone[-4:]}" if phone else details.get("email") or ""
+    contact = f"{phone[:4]} …{phone[-4:]}" if phone else details.get("email") or ""
     last4 = details.get("last4")
-    return f"{kind} {shown or (f'…{last4}' if last4 else '')}".strip()
+    return f"{kind} {contact or (f'…{last4}' if last4 else '')}".strip()
 
 
 class Naming(NamedTuple):
@@ -131,8 +131,8 @@ class Naming(NamedTuple):
     def of(self, id: str | None) -> str:
         return name_of(self.world, id, self.language)
 
-    def buyer(self, each: Invoice | PaymentIntent | CheckoutSession) -> str | None:
-        return self.of(each.customer) or each.customer_email
+    def buyer(self, payable: Invoice | PaymentIntent | CheckoutSession) -> str | None:
+        return self.of(payable.customer) or payable.customer_email
 
     def money(self, amount: int | None, currency: str | None) -> str:
         return self.language.money(amount, currency) if amount is not None and currency else ""
@@ -143,50 +143,57 @@ class Naming(NamedTuple):
 
 
 _PARTS: Mapping[type[Record], Callable[[Naming, Any], Iterable[str | None]]] = {
-    Customer: lambda naming, it: (f"{it.firstname} {it.lastname}".strip() or it.email or it.phone,),
-    Address: lambda naming, it: (it.line1, it.city),
-    PaymentMethod: lambda naming, it: (
-        instrument(it.type, it.details, naming.language),
-        naming.of(it.customer),
+    Customer: lambda naming, customer: (
+        f"{customer.firstname} {customer.lastname}".strip() or customer.email or customer.phone,
     ),
-    SubscriptionPlan: lambda naming, it: (it.name, price(it.amount, it, naming.language)),
-    Subscription: lambda naming, it: (
-        naming.of(it.customer),
-        naming.of(it.plan or it.product).partition(" · ")[0],
-        price(it.unit_amount, it, naming.language),
+    Address: lambda naming, address: (address.line1, address.city),
+    PaymentMethod: lambda naming, method: (
+        instrument(method.type, method.details, naming.language),
+        naming.of(method.customer),
     ),
-    Invoice: lambda naming, it: (
-        it.invoice_number,
-        naming.buyer(it),
-        naming.money(it.total, it.currency),
+    SubscriptionPlan: lambda naming, plan: (plan.name, price(plan.amount, plan, naming.language)),
+    Subscription: lambda naming, subscription: (
+        naming.of(subscription.customer),
+        naming.of(subscription.plan or subscription.product).partition(" · ")[0],
+        price(subscription.unit_amount, subscription, naming.language),
     ),
-    CheckoutSession: lambda naming, it: (
-        naming.money(it.amount_total, it.currency),
-        naming.buyer(it),
+    Invoice: lambda naming, invoice: (
+        invoice.invoice_number,
+        naming.buyer(invoice),
+        naming.money(invoice.total, invoice.currency),
     ),
-    PaymentLink: lambda naming, it: (it.name or naming.money(it.amount or None, it.currency),),
-    PaymentIntent: lambda naming, it: (
-        naming.money(it.amount, it.currency),
-        naming.buyer(it),
-        paid_with(it, naming.language),
+    CheckoutSession: lambda naming, session: (
+        naming.money(session.amount_total, session.currency),
+        naming.buyer(session),
     ),
-    Transaction: lambda naming, it: (
-        naming.money(it.amount, it.currency),
-        naming.of(it.customer),
-        paid_with(it, naming.language),
+    PaymentLink: lambda naming, link: (
+        link.name or naming.money(link.amount or None, link.currency),
     ),
-    Receipt: lambda naming, it: (it.number, naming.money(it.amount, it.currency)),
-    Refund: lambda naming, it: (
-        naming.money(it.amount, it.currency),
-        naming.buyer_of(it.transaction),
+    PaymentIntent: lambda naming, intent: (
+        naming.money(intent.amount, intent.currency),
+        naming.buyer(intent),
+        paid_with(intent, naming.language),
     ),
-    WebhookEndpoint: lambda naming, it: (it.name or it.url,),
-    WebhookDelivery: lambda naming, it: (it.event_type, naming.of(it.webhook)),
-    Event: lambda naming, it: (it.type, naming.of(it.about)),
-    Email: lambda naming, it: (
-        it.topic.replace("_", " "),
-        naming.of(it.customer.id) if it.customer else "",
-        it.to,
+    Transaction: lambda naming, transaction: (
+        naming.money(transaction.amount, transaction.currency),
+        naming.of(transaction.customer),
+        paid_with(transaction, naming.language),
+    ),
+    Receipt: lambda naming, receipt: (
+        receipt.number,
+        naming.money(receipt.amount, receipt.currency),
+    ),
+    Refund: lambda naming, refund: (
+        naming.money(refund.amount, refund.currency),
+        naming.buyer_of(refund.transaction),
+    ),
+    WebhookEndpoint: lambda naming, endpoint: (endpoint.name or endpoint.url,),
+    WebhookDelivery: lambda naming, delivery: (delivery.event_type, naming.of(delivery.webhook)),
+    Event: lambda naming, event: (event.type, naming.of(event.about)),
+    Email: lambda naming, email: (
+        email.topic.replace("_", " "),
+        naming.of(email.customer.id) if email.customer else "",
+        email.to,
     ),
 }
 """The parts of each kind's name, without empty ones; other kinds have their field ``name``."""

@@ -34,7 +34,7 @@ from emulator.resources.webhooks.deliveries import DeliveryAttempt, WebhookDeliv
 from emulator.resources.webhooks.endpoints import WebhookEndpoint, loopback
 from emulator.web.service_app import sandbox_only
 
-# -- the rules, and what is reported of them
+# -- the rules, and their report
 
 
 MAX_IDS = 20
@@ -48,13 +48,13 @@ class Rule(NamedTuple):
     advice: str
     section: str
 
-    def shown(self, *fields: str) -> dict[str, str]:
+    def report(self, *fields: str) -> dict[str, str]:
         return {"rule": self.name, **{field: getattr(self, field) for field in fields}}
 
 
 @cache
 def rules() -> Sequence[Rule]:
-    return [Rule(name, **said) for name, said in fixture("audit-rules").items()]
+    return [Rule(name, **fields) for name, fields in fixture("audit-rules").items()]
 
 
 def audit_of(view: View) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def audit_of(view: View) -> dict[str, Any]:
         if ids := _ids(finder.violations(history))[::-1]:
             lists["findings"].append(
                 {
-                    **rule.shown("severity", "title", "advice", "section"),
+                    **rule.report("severity", "title", "advice", "section"),
                     "count": len(ids),
                     "requests": [id for id in ids if id.startswith("req_")][:MAX_IDS],
                     "object_ids": [id for id in ids if not id.startswith("req_")][:MAX_IDS],
@@ -74,7 +74,7 @@ def audit_of(view: View) -> dict[str, Any]:
             )
         else:
             part = "kept" if _ids(finder.occasions(history)) else "untried"
-            lists[part].append(rule.shown("severity", "advice", "section"))
+            lists[part].append(rule.report("severity", "advice", "section"))
     return {"request_count": len(history.requests), **lists}
 
 
@@ -85,30 +85,34 @@ Find = Callable[[ClientHistory], Iterable[Request | WebhookDelivery | WebhookEnd
 """Finds requests or objects in a client's history; None is one looked at that does not count."""
 
 
-def _ids(found: Iterable[Any]) -> list[str]:
-    """Return the ids of what is found, once each, in the order in which they are found."""
-    return [*dict.fromkeys(each.id for each in found if each is not None)]
+def _ids(matches: Iterable[Any]) -> list[str]:
+    """Return the ids of the matches, once each, in order."""
+    return [*dict.fromkeys(match.id for match in matches if match is not None)]
 
 
-def requests(condition: Callable[[Request], object] = lambda it: True) -> Find:
-    return lambda history: (each if condition(each) else None for each in history.requests)
+def requests(condition: Callable[[Request], object] = lambda record: True) -> Find:
+    return lambda history: (request if condition(request) else None for request in history.requests)
 
 
 def deliveries(condition: Callable[[WebhookDelivery], object]) -> Find:
     """Find deliveries without a fault's tampering: a client rightly rejects the others."""
     return own_deliveries(
-        lambda it: all(one.error != TAMPERED for one in it.attempts) and condition(it)
+        lambda delivery: (
+            all(attempt.error != TAMPERED for attempt in delivery.attempts) and condition(delivery)
+        )
     )
 
 
 def own_deliveries(condition: Callable[[WebhookDelivery], object]) -> Find:
     """Find deliveries among all of them, those that an arranged fault tampered with included."""
-    return lambda history: (each if condition(each) else None for each in history.deliveries)
-
-
-def endpoints(condition: Callable[[WebhookEndpoint], object] = lambda it: True) -> Find:
     return lambda history: (
-        each if condition(each) else None for each in history.endpoints.values()
+        delivery if condition(delivery) else None for delivery in history.deliveries
+    )
+
+
+def endpoints(condition: Callable[[WebhookEndpoint], object] = lambda record: True) -> Find:
+    return lambda history: (
+        endpoint if condition(endpoint) else None for endpoint in history.endpoints.values()
     )
 
 
@@ -174,9 +178,9 @@ def retried_refusals(history: ClientHistory) -> Iterator[Request]:
 
 def ignored_waits(history: ClientHistory) -> Iterator[Request]:
     """Yield requests repeated before ``Retry-After``, by outline: after a 429 no body is read."""
-    for pair in history.repeated(lambda each: each.outline, within=math.inf):
-        asked = pair.first.response.get("retry_after")
-        wanted = asked if isinstance(asked, int | float) else 0
+    for pair in history.repeated(lambda request: request.outline, within=math.inf):
+        seconds = pair.first.response.get("retry_after")
+        wanted = seconds if isinstance(seconds, int | float) else 0
         if pair.first.status == 429 and _is_early(history, pair, wanted - CLOCK_TOLERANCE):
             yield pair.again
 
@@ -192,7 +196,7 @@ def failed_sequences(history: ClientHistory) -> Iterator[list[Request]]:
         pair = Repetition(one, other)
         return one.status >= 500 and pair.pause > 0 and pair.waited <= RETRY_WINDOW
 
-    for group in history.grouped(lambda each: each.content):
+    for group in history.grouped(lambda request: request.content):
         yield from (sequence for sequence in sequences(group, is_retried) if len(sequence) > 1)
 
 
@@ -213,9 +217,9 @@ def _is_early(history: ClientHistory, pair: Repetition, wanted: float) -> bool:
     if pair.waited >= wanted or pair.again.status >= 400:
         return pair.waited < wanted
     pauses = [
-        each.entry.began - pair.first.entry.answered
-        for each in history.requests
-        if each.outline == pair.first.outline and each.entry.method == "GET"
+        request.entry.began - pair.first.entry.answered
+        for request in history.requests
+        if request.outline == pair.first.outline and request.entry.method == "GET"
     ]
     return not any(wanted <= pause <= wanted + RETRY_WINDOW for pause in pauses)
 
@@ -247,19 +251,19 @@ def unsafe_retries(history: ClientHistory) -> Iterator[Request]:
 def _still_running(history: ClientHistory, request: Request) -> bool:
     """Return whether a conflict is with the same request, running or done, not with another."""
     return request.code == "IDEMPOTENCY_CONFLICT" and any(
-        each is not request and each.key == request.key and each.content == request.content
-        for each in history.requests
+        other is not request and other.key == request.key and other.content == request.content
+        for other in history.requests
     )
 
 
 def reused_keys(history: ClientHistory) -> Iterator[Request]:
     """Yield requests with a key that was used for another request."""
-    for group in history.grouped(lambda each: each.key):
-        for number, each in enumerate(group):
-            if each.code == "IDEMPOTENCY_CONFLICT" and any(
-                one.content != each.content for one in group[:number]
+    for group in history.grouped(lambda request: request.key):
+        for number, request in enumerate(group):
+            if request.code == "IDEMPOTENCY_CONFLICT" and any(
+                earlier.content != request.content for earlier in group[:number]
             ):
-                yield each
+                yield request
 
 
 # -- reading: polling, pages of lists, and checking a payment before delivering goods
@@ -293,14 +297,14 @@ BETWEEN_PAGES = 2.0
 def polling(history: ClientHistory) -> Iterator[Request]:
     """Yield repeated reads of an unchanged object in a state that ends by itself."""
 
-    def waits(each: Request) -> bool:
-        return each.response.get("status") in WAITING.get(each.operation, ())
+    def waits(request: Request) -> bool:
+        return request.response.get("status") in WAITING.get(request.operation, ())
 
     def continues(one: Request, other: Request) -> bool:
         return waits(other) and one.entry.response == other.entry.response
 
     for group in history.grouped(
-        lambda each: each.entry.path if each.operation in WAITING else None
+        lambda request: request.entry.path if request.operation in WAITING else None
     ):
         for sequence in sequences(group, continues, within=BETWEEN_READS):
             if len(sequence) >= MANY_READS and waits(sequence[0]):
@@ -315,8 +319,8 @@ def is_long_list(request: Request) -> object:
 
 def first_pages(history: ClientHistory) -> Iterator[Request]:
     """Yield first pages of longer lists if the client never asked for another page or page size."""
-    for group in history.grouped(lambda each: each.entry.path if list_of(each) else None):
-        if not any(PAGE_PARAMETERS & each.query.keys() for each in group):
+    for group in history.grouped(lambda request: request.entry.path if list_of(request) else None):
+        if not any(PAGE_PARAMETERS & request.query.keys() for request in group):
             yield from filter(is_long_list, group)
 
 
@@ -357,32 +361,32 @@ def confirmed(history: ClientHistory) -> list[Request]:
 
 def _completed(history: ClientHistory) -> Iterator[Request]:
     """Yield the requests that created a session which is complete by now."""
-    for each in history.requests:
-        if each.operation == "createCheckoutSession" and each.status == 201:
-            session = history.world.get(CheckoutSession, each.response.get("id"))
+    for request in history.requests:
+        if request.operation == "createCheckoutSession" and request.status == 201:
+            session = history.world.get(CheckoutSession, request.response.get("id"))
             if session is not None and session.status == "complete":
-                yield each
+                yield request
 
 
 def _was_read(history: ClientHistory, creation: Request) -> bool:
     reads = (
-        each
-        for each in history.requests
-        if each.operation in ("getCheckoutSession", "listCheckoutSessions")
+        request
+        for request in history.requests
+        if request.operation in ("getCheckoutSession", "listCheckoutSessions")
     )
-    sessions = (session for each in reads for session in each.response.get("data", [each.response]))
+    sessions = (session for read in reads for session in read.response.get("data", [read.response]))
     wanted = (creation.response["id"], "complete")
     return any((session.get("id"), session.get("status")) == wanted for session in sessions)
 
 
-# -- webhooks: how a client has them signed, and how its receiver answers
+# -- webhooks: how a client has them signed, and the responses of its receiver
 
 
 SLOW_MS = 5000
-"""Milliseconds (real time) above which an answer is slow; after 10 s an attempt has failed."""
+"""Milliseconds (real time) above which a response is slow; after 10 s an attempt has failed."""
 
 LATE = "no answer within"
-"""The beginning of the error of an attempt that was not answered in time."""
+"""The beginning of the error of an attempt without a response in time."""
 
 
 def is_attempted(delivery: WebhookDelivery) -> bool:
@@ -399,16 +403,16 @@ def is_late(attempt: DeliveryAttempt) -> bool:
 def is_rejected(delivery: WebhookDelivery) -> bool:
     """Return whether it failed with a non-2xx response; attempts without one do not count."""
     return delivery.status == "failed" and any(
-        (each.status_code or 0) >= 300 for each in delivery.attempts[-1:]
+        (attempt.status_code or 0) >= 300 for attempt in delivery.attempts[-1:]
     )
 
 
 def is_forged(delivery: WebhookDelivery, *, believed: bool = False) -> bool:
     """Return whether a delivery was forged or had a forged copy (``believed``: and accepted)."""
     return any(
-        (each.error == TAMPERED and (not believed or (each.status_code or 500) < 300))
-        or (each.error or "").startswith(f"{FORGED}accepted" if believed else FORGED)
-        for each in delivery.attempts
+        (attempt.error == TAMPERED and (not believed or (attempt.status_code or 500) < 300))
+        or (attempt.error or "").startswith(f"{FORGED}accepted" if believed else FORGED)
+        for attempt in delivery.attempts
     )
 
 
@@ -428,49 +432,67 @@ class Finder(NamedTuple):
 
 
 FINDERS: Mapping[str, Finder] = {
-    "ignored-retry-after": Finder(requests(lambda it: it.status == 429), ignored_waits),
+    "ignored-retry-after": Finder(requests(lambda request: request.status == 429), ignored_waits),
     "unsafe-retry": Finder(
-        requests(lambda it: it.operation in CREATING and (it.status >= 500 or it.status == 409)),
+        requests(
+            lambda request: (
+                request.operation in CREATING and (request.status >= 500 or request.status == 409)
+            )
+        ),
         unsafe_retries,
     ),
-    "idempotency-key-reused": Finder(requests(lambda it: it.key), reused_keys),
-    "secret-exposed": Finder(requests(), requests(lambda it: SECRET.search(it.text))),
+    "idempotency-key-reused": Finder(requests(lambda request: request.key), reused_keys),
+    "secret-exposed": Finder(requests(), requests(lambda request: SECRET.search(request.text))),
     "forged-webhook-believed": Finder(
-        own_deliveries(is_forged), own_deliveries(lambda it: is_forged(it, believed=True))
+        own_deliveries(is_forged),
+        own_deliveries(lambda delivery: is_forged(delivery, believed=True)),
     ),
     "webhook-without-tls": Finder(
-        endpoints(), endpoints(lambda it: it.url.startswith("http:") and not is_in_development(it))
+        endpoints(),
+        endpoints(
+            lambda endpoint: endpoint.url.startswith("http:") and not is_in_development(endpoint)
+        ),
     ),
     "retried-refusal": Finder(requests(is_permanent), retried_refusals),
-    "retried-too-soon": Finder(requests(lambda it: it.status >= 500), hasty_retries),
-    "retried-too-often": Finder(requests(lambda it: it.status >= 500), stubborn_retries),
+    "retried-too-soon": Finder(requests(lambda request: request.status >= 500), hasty_retries),
+    "retried-too-often": Finder(requests(lambda request: request.status >= 500), stubborn_retries),
     "no-time-limit": Finder(
-        requests(lambda it: it.entry.duration_ms > 1000),
+        requests(lambda request: request.entry.duration_ms > 1000),
         requests(
-            lambda it: it.entry.duration_ms > LONG_MS and it.headers.get(b"user-agent") != HELPERS
+            lambda request: (
+                request.entry.duration_ms > LONG_MS
+                and request.headers.get(b"user-agent") != HELPERS
+            )
         ),
     ),
     "refund-without-key": Finder(
-        requests(lambda it: it.operation == "createRefund"),
-        requests(lambda it: it.operation == "createRefund" and it.key is None),
+        requests(lambda request: request.operation == "createRefund"),
+        requests(lambda request: request.operation == "createRefund" and request.key is None),
     ),
     "session-id-escaped": Finder(
         requests(has_placeholder),
-        requests(lambda it: has_placeholder(it, "(?i)%7BCHECKOUT_SESSION_ID%7D")),
+        requests(lambda request: has_placeholder(request, "(?i)%7BCHECKOUT_SESSION_ID%7D")),
     ),
     "completion-unconfirmed": Finder(confirmed, unconfirmed),
-    "polling": Finder(requests(lambda it: it.operation in WAITING), polling),
+    "polling": Finder(requests(lambda request: request.operation in WAITING), polling),
     "secret-key-in-browser": Finder(requests(), requests(is_foreign)),
     "slow-webhook-answer": Finder(
-        deliveries(is_attempted), deliveries(lambda it: any(map(is_late, it.attempts)))
+        deliveries(is_attempted), deliveries(lambda delivery: any(map(is_late, delivery.attempts)))
     ),
     "webhook-not-acknowledged": Finder(deliveries(is_attempted), deliveries(is_rejected)),
-    "webhook-basic": Finder(endpoints(), endpoints(lambda it: it.security_profile == "BASIC")),
+    "webhook-basic": Finder(
+        endpoints(), endpoints(lambda endpoint: endpoint.security_profile == "BASIC")
+    ),
     "webhook-certificate-unchecked": Finder(
-        endpoints(), endpoints(lambda it: not it.ssl_verification and not is_in_development(it))
+        endpoints(),
+        endpoints(
+            lambda endpoint: not endpoint.ssl_verification and not is_in_development(endpoint)
+        ),
     ),
     "first-page-only": Finder(requests(is_long_list), first_pages),
     "small-pages": Finder(requests(is_long_list), small_pages),
-    "beyond-the-specification": Finder(requests(), requests(lambda it: it.operation in beyond())),
+    "beyond-the-specification": Finder(
+        requests(), requests(lambda request: request.operation in beyond())
+    ),
 }
 """By the name of each rule in ``fixtures/audit-rules.yaml``."""

@@ -106,8 +106,8 @@ class Repetition(NamedTuple):
 class ClientHistory:
     """The requests of the client, oldest first, and the world they were sent to.
 
-    Its own ``endpoints`` by id, without inboxes of the emulator, the ``deliveries`` to them,
-    and the sessions of whose completion it was ``notified``.
+    It has the client's ``endpoints`` by id, without the emulator's inboxes, the ``deliveries`` to
+    them, and the sessions of whose completion the client was ``notified``.
     """
 
     def __init__(self, view: View) -> None:
@@ -115,9 +115,9 @@ class ClientHistory:
         self.journal: Journal = view.journal
         self._entries = view.journal.entries
         self.requests: list[Request] = [
-            Request(each, n)
-            for n, each in enumerate(self._entries)
-            if each.path.startswith(SERVICE)
+            Request(entry, number)
+            for number, entry in enumerate(self._entries)
+            if entry.path.startswith(SERVICE)
         ]
         self.endpoints: dict[str, WebhookEndpoint] = {}
         self.deliveries: list[WebhookDelivery] = []
@@ -126,15 +126,15 @@ class ClientHistory:
 
     def grouped(self, key: Callable[[Request], Hashable]) -> list[list[Request]]:
         groups: dict[Hashable, list[Request]] = defaultdict(list)
-        for each in self.requests:
-            if (value := key(each)) is not None:
-                groups[value].append(each)
+        for request in self.requests:
+            if (value := key(request)) is not None:
+                groups[value].append(request)
         return list(groups.values())
 
     @cached_property
     def retries(self) -> list[Repetition]:
         """Each request that was sent again with the same content."""
-        return self.repeated(lambda each: each.content)
+        return self.repeated(lambda request: request.content)
 
     def repeated(
         self, key: Callable[[Request], Hashable], within: float = RETRY_WINDOW
@@ -151,7 +151,7 @@ class ClientHistory:
         """Return whether nothing happened between: no unit of work, no control API call."""
         between = self._entries[first.number + 1 : again.number]
         no_unit_between = first.entry.last_unit == again.entry.checkpoint.units
-        return no_unit_between and all(each.path.startswith(SERVICE) for each in between)
+        return no_unit_between and all(entry.path.startswith(SERVICE) for entry in between)
 
     def _read_webhooks(self) -> None:
         for endpoint in self.world.table(WebhookEndpoint):
@@ -183,13 +183,13 @@ def sequences(
 ) -> Iterator[list[Request]]:
     """Split requests into sequences that continue each other ``within`` seconds of real time."""
     sequence: list[Request] = []
-    for each in requests:
+    for request in requests:
         if sequence and (
-            each.entry.began - sequence[-1].entry.began > within
-            or not continues(sequence[-1], each)
+            request.entry.began - sequence[-1].entry.began > within
+            or not continues(sequence[-1], request)
         ):
             yield sequence
             sequence = []
-        sequence.append(each)
+        sequence.append(request)
     if sequence:
         yield sequence

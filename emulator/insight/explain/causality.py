@@ -92,14 +92,14 @@ class Causality:
         """
         if logged.unit.cause is not None:
             return logged.unit.cause
-        found = [
-            each
-            for each in self.requests.values()
-            if each.checkpoint.units < logged.number <= each.last_unit
+        entries = [
+            entry
+            for entry in self.requests.values()
+            if entry.checkpoint.units < logged.number <= entry.last_unit
         ]
         return (
-            min(found, key=lambda each: each.last_unit - each.checkpoint.units).id
-            if found
+            min(entries, key=lambda entry: entry.last_unit - entry.checkpoint.units).id
+            if entries
             else None
         )
 

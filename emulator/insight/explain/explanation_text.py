@@ -70,12 +70,12 @@ class StepTexts:
             if about
             else self.gettext("job {job}", job=name)
         )
-        said = (
+        message = (
             N_("{job} ran")
             if times == 1
             else N_("{job} ran {count} times, each planned by the one before")
         )
-        ran = self.gettext(said, job=job, count=times)
+        ran = self.gettext(message, job=job, count=times)
         summary = self.gettext("{ran} and {action}", ran=ran, action=action) if action else ran
         return StepText(summary, name, times=times)
 
@@ -88,8 +88,8 @@ class StepTexts:
     def of_event(self, event: Event, id: str) -> StepText:
         """Return an event, with its object if that is not the object being explained."""
         is_own = event.about in (id, event.id) or event.id == id
-        said = N_("{type} emitted") if is_own else N_("{type} emitted for {id}")
-        return StepText(self.gettext(said, type=event.type, id=event.about), event.type)
+        message = N_("{type} emitted") if is_own else N_("{type} emitted for {id}")
+        return StepText(self.gettext(message, type=event.type, id=event.about), event.type)
 
     def of_attempt(
         self, delivery: WebhookDelivery, attempt: DeliveryAttempt | None, url: str
@@ -101,12 +101,12 @@ class StepTexts:
         type = delivery.event_type
         if attempt is None:
             is_pending = delivery.status == "pending"
-            said = (
+            message = (
                 N_("{type} waits to be delivered to {url}")
                 if is_pending
                 else N_("{type} missed by disabled endpoint {url}")
             )
-            return StepText(self.gettext(said, type=type, url=url), type, delivery.status)
+            return StepText(self.gettext(message, type=type, url=url), type, delivery.status)
         status = attempt.status_code
         if status is not None and status < 300:
             delivered = self.gettext(
@@ -166,19 +166,19 @@ class StepTexts:
 
     def _differences(self, old: Record, new: Record, names: list[str]) -> str:
         """Return how fields changed; of a long value only that it did."""
-        shown: list[str] = []
+        differences: list[str] = []
         for name in names[:FIELDS]:
             texts = [self._text(old, name), self._text(new, name)]
             if max(map(len, texts)) > LONGEST:
                 how = N_("set") if getattr(old, name) is None else N_("changed")
                 texts = [self.gettext(N_("removed") if getattr(new, name) is None else how)]
-            shown.append(f"{name} {' -> '.join(texts)}")
+            differences.append(f"{name} {' -> '.join(texts)}")
         more = (
             self.gettext(" and {count} more", count=len(names) - FIELDS)
             if len(names) > FIELDS
             else ""
         )
-        return ", ".join(shown) + more
+        return ", ".join(differences) + more
 
     def _text(self, record: Record, name: str) -> str:
         """Return a field's value; of an amount, with its currency."""
@@ -257,7 +257,8 @@ def episodes(chain: Sequence[ChainStep], object: str) -> list[Episode]:
     """Return the episodes in the explanation of ``object``, an id; repeats become one."""
     begun = [(steps[0]["at"], _entries(steps, object)) for steps in _by_start(chain)]
     alike = [
-        [*own] for _, own in groupby(begun, key=lambda each: [entry.shape for entry in each[1]])
+        [*own]
+        for _, own in groupby(begun, key=lambda episode: [entry.shape for entry in episode[1]])
     ]
     return [Episode(own[0][0], own[-1][0], len(own), own[-1][1]) for own in alike]
 
@@ -276,12 +277,12 @@ def _by_start(chain: Sequence[ChainStep]) -> Iterable[list[ChainStep]]:
 
 def _entries(steps: Sequence[ChainStep], object: str) -> list[Entry]:
     """Return one entry for steps that differ only in their instant and what they caused."""
-    found: dict[tuple[Any, ...], Entry] = {}
+    entries: dict[tuple[Any, ...], Entry] = {}
     for step in steps:
         same = (step["kind"], step["subject"], step["outcome"], step["object"])
-        times = found[same].times if same in found else 0
-        found[same] = Entry(step, _lane(step, object), times + step["times"])
-    return list(found.values())
+        times = entries[same].times if same in entries else 0
+        entries[same] = Entry(step, _lane(step, object), times + step["times"])
+    return list(entries.values())
 
 
 def _lane(step: ChainStep, object: str) -> str:

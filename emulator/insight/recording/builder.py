@@ -124,7 +124,7 @@ NAMES: Mapping[str, str] = {
     "payment_intent": "intent",
     "payment_link": "link",
 }
-"""The names of answers where they are not the kind of the object."""
+"""The names of responses where they are not the kind of the object."""
 
 HEADERS = ("emulator-answer", "origin", "prefer")
 """Headers of requests to the service that make a difference."""
@@ -154,7 +154,7 @@ class Builder:
     ) -> None:
         self._reader = reader = JournalReader(runtime)
         exchanges = reader.exchanges()
-        after = {each.entry.id: number for number, each in enumerate(exchanges, 1)}
+        after = {exchange.entry.id: number for number, exchange in enumerate(exchanges, 1)}
         first = after[runtime.journal.require(since, "since").id] if since else 0
         end = after[runtime.journal.require(until, "until").id] if until else len(exchanges)
         if first > end:
@@ -166,14 +166,15 @@ class Builder:
         # Of a world with a past only a part can be done again: what its own requests did, and the
         # events that they caused.
         self._is_part = first > 0 or bool(reader.past)
-        self._among = {each.entry.id for each in exchanges[first:end]}
+        self._among = {exchange.entry.id for exchange in exchanges[first:end]}
         if self._is_part:
             self._among |= reader.needed(self._exchanges, first, self._done)
         self._cards = {
             rule.value[-4:]: rule.value for rule in reader.world.reference_data.magic["bank_card"]
         }
         self._keys = Counter(
-            redacted_headers(each.entry.headers).get("idempotency-key") for each in self._exchanges
+            redacted_headers(exchange.entry.headers).get("idempotency-key")
+            for exchange in self._exchanges
         )
         self._sources: dict[str, int] = {}
         """The first exchange that showed an id, by its place in the list."""
@@ -183,7 +184,7 @@ class Builder:
                 for _, id in ids_in(exchange.response):
                     self._sources.setdefault(id, number)
         self._responses: dict[str, tuple[Call, Path]] = {}
-        """The calls so far that were answered with an id, and where it is in the answer, by id."""
+        """The calls so far whose responses show an id, and the path to it there, by id."""
         self._sought: set[str] = set()
         self._steps: list[Call | ClockMove] = []
 
@@ -219,28 +220,30 @@ class Builder:
     def _chosen(self) -> list[int]:
         """Return the numbers of the exchanges that become calls and of those they depend on."""
         steps = [
-            (number, each.entry) for number, each in enumerate(self._exchanges) if _is_step(each)
+            (number, exchange.entry)
+            for number, exchange in enumerate(self._exchanges)
+            if _is_step(exchange)
         ]
-        found = {
+        numbers = {
             number
             for number, entry in steps
             if entry.id in self._among or entry.operation == "updateApp"
         }
-        waiting = [*found]
+        waiting = [*numbers]
         while waiting:
             number = waiting.pop()
-            found.add(number)
+            numbers.add(number)
             for id in request_ids(self._exchanges[number]):
                 # A request shows the id itself, or else the closest of its owners that one shows
                 # leads to it.
-                shown = (
-                    self._sources[each]
-                    for each in (id, *self._reader.owners(id))
-                    if each in self._sources
+                sources = (
+                    self._sources[owner]
+                    for owner in (id, *self._reader.owners(id))
+                    if owner in self._sources
                 )
-                source = next(shown, number)
-                waiting += [source] if source < number and source not in found else []
-        return sorted(found)
+                source = next(sources, number)
+                waiting += [source] if source < number and source not in numbers else []
+        return sorted(numbers)
 
     # -- steps
 
@@ -267,7 +270,7 @@ class Builder:
                 for path, id in reversed([*ids_in(exchange.response)]):
                     if self._sources.get(id) == number:
                         self._responses[id] = call, path
-        last = max((each.entry.last_unit for each in self._exchanges), default=0)
+        last = max((exchange.entry.last_unit for exchange in self._exchanges), default=0)
         jobs_until = self._reader.jobs_until(last, self._done)
         if included and jobs_until is not None and jobs_until > time:
             self._move({"to": self._now}, self._now)
@@ -350,20 +353,20 @@ class Builder:
         for needed in (id, *self._reader.owners(id)):
             if needed in self._reader.past:
                 raise without_its_past(f"The recording depends on {needed}")
-        found = self._found(id, place)
-        if found is None:
+        listing = self._listing(id, place)
+        if listing is None:
             return None
-        path: list[str | Reference] = [f"/_emulator/objects?kind={found.kind}"]
-        if found.owner:
+        path: list[str | Reference] = [f"/_emulator/objects?kind={listing.kind}"]
+        if listing.owner:
             path += [
-                "&query=" if found.kind == "event" else "&related=",
-                self._reference(found.owner, place),
+                "&query=" if listing.kind == "event" else "&related=",
+                self._reference(listing.owner, place),
             ]
         # The newest one needs no paging.
-        path += [f"&page_size=1&page={found.position + 1}"] if found.position else []
-        return Call("GET", joined(path), 200, f"{NAMES.get(found.kind, found.kind)}s")
+        path += [f"&page_size=1&page={listing.position + 1}"] if listing.position else []
+        return Call("GET", joined(path), 200, f"{NAMES.get(listing.kind, listing.kind)}s")
 
-    def _found(self, id: str, place: int) -> ListPlace | None:
+    def _listing(self, id: str, place: int) -> ListPlace | None:
         """Return the list whose newest object is this one, if there is one.
 
         That is still so after other steps are left out. For this the owner may be looked up, too.
@@ -371,21 +374,23 @@ class Builder:
         owners = self._reader.owners(id)
         added = [owner for owner in owners if owner in self._responses]
         lists = [
-            found for owner in added if (found := self._reader.find(id, owner, place)) is not None
+            listing
+            for owner in added
+            if (listing := self._reader.find(id, owner, place)) is not None
         ]
-        if any(found.position == 0 for found in lists):
-            return min(lists, key=lambda found: found.position)
+        if any(listing.position == 0 for listing in lists):
+            return min(lists, key=lambda listing: listing.position)
         self._sought.add(id)
         for owner in owners:
-            found = self._reader.find(id, owner, place)
+            listing = self._reader.find(id, owner, place)
             is_new = owner not in added and owner not in self._sought
             if (
                 is_new
-                and found is not None
-                and found.position == 0
+                and listing is not None
+                and listing.position == 0
                 and self._reference(owner, place) != owner
             ):
-                return found
+                return listing
         return lists[0] if lists else self._reader.find(id, None, place)
 
 

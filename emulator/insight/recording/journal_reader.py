@@ -19,7 +19,7 @@ from emulator.insight.explain.causality import Causality, LoggedUnit
 from emulator.insight.recording.model import Path
 from emulator.resources.app.settings import Settings
 
-# -- requests with their answers, and the ids that connect them
+# -- requests with their responses, and the ids that connect them
 
 
 CONTROL = "/_emulator/"
@@ -61,7 +61,7 @@ _KEY = re.compile(r"\w+", re.ASCII)
 
 
 def ids_in(response: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
-    """Yield the ids in an answer with the paths that lead to them, the object's own first."""
+    """Yield the ids in a response with the paths that lead to them, the object's own first."""
     if isinstance(response, str):
         if ID.fullmatch(response):
             yield path, response
@@ -69,8 +69,8 @@ def ids_in(response: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
         for name in sorted(filter(_KEY.fullmatch, response), key="id".__ne__):
             yield from ids_in(response[name], (*path, name))
     elif isinstance(response, list):
-        for index, each in enumerate(response):
-            yield from ids_in(each, (*path, index))
+        for index, element in enumerate(response):
+            yield from ids_in(element, (*path, index))
 
 
 def request_ids(exchange: Exchange) -> set[str]:
@@ -118,16 +118,16 @@ class JournalReader:
 
     def exchanges(self) -> list[Exchange]:
         """Return every stored request, oldest first."""
-        found: list[Exchange] = []
+        exchanges: list[Exchange] = []
         done = 0
         for entry in self._runtime.journal.entries:
             unit = self._first_unit(entry)
             begun = entry.checkpoint.units if unit is None else unit.number - 1
             body, response = readable(entry.body), readable(entry.response)
             now = self._instant(entry, response, unit)
-            found.append(Exchange(entry, body, response, now, self.jobs_until(done, begun)))
+            exchanges.append(Exchange(entry, body, response, now, self.jobs_until(done, begun)))
             done = max(done, entry.last_unit)
-        return found
+        return exchanges
 
     def _first_unit(self, entry: LoggedRequest) -> LoggedUnit | None:
         """Return the unit of work of a request's own effect, or None if it changed nothing."""
@@ -160,7 +160,7 @@ class JournalReader:
             self.world.require(Settings, "settings"),
         )
         values, defaults = (
-            msgspec.json.decode(msgspec.json.encode(each)) for each in (first, Settings())
+            msgspec.json.decode(msgspec.json.encode(settings)) for settings in (first, Settings())
         )
         assumptions = _differing(values.pop("assumptions"), defaults.pop("assumptions"))
         return {
@@ -177,50 +177,50 @@ class JournalReader:
         requests refer to. A request to the control API that names no other object counts as well:
         an arranged outcome or a setting can have an effect on every object.
         """
-        named = {each.entry.id: request_ids(each) for each in exchanges}
+        named = {object_id.entry.id: request_ids(object_id) for object_id in exchanges}
         begun = exchanges[first].place if first < len(exchanges) else done
         about = {
             change.record.id
             for unit in self._causality.between(begun, done)
             for change in unit.unit.changes
         }
-        about |= {id for each in exchanges[first:] for id in named[each.entry.id]}
+        about |= {id for object_id in exchanges[first:] for id in named[object_id.entry.id]}
         waiting = [id for id in about if names.get(self.world, id)]
         if not waiting:
             return set()
-        found, requests = set[str](), set[str]()
+        visited, requests = set[str](), set[str]()
         while waiting:
-            if (each := waiting.pop()) in found:
+            if (object_id := waiting.pop()) in visited:
                 continue
-            found.add(each)
-            referred = ID.findall(msgspec.json.encode(names.get(self.world, each)).decode())
+            visited.add(object_id)
+            referred = ID.findall(msgspec.json.encode(names.get(self.world, object_id)).decode())
             waiting += [id for id in referred if names.get(self.world, id)]
             for request in {
-                *causes(self._causality.touching.get(each, ()), self._causality)
+                *causes(self._causality.touching.get(object_id, ()), self._causality)
             } - requests:
                 requests.add(request)
                 waiting += named.get(request, ())
         steering = (
-            each.entry
-            for each in exchanges
-            if each.entry.path.startswith(CONTROL) and each.entry.status < 400
+            exchange.entry
+            for exchange in exchanges
+            if exchange.entry.path.startswith(CONTROL) and exchange.entry.status < 400
         )
-        return requests | {entry.id for entry in steering if named[entry.id] <= found}
+        return requests | {entry.id for entry in steering if named[entry.id] <= visited}
 
     def events(self, done: int, requests: Collection[str] | None) -> list[str]:
         """Return the types of events up to a unit, oldest first; with ``requests`` only theirs.
 
         A request causes an event directly, or by a job that it planned.
         """
-        found: list[str] = []
+        types: list[str] = []
         for event in self.world.table(Event):
             unit = self._causality.creators.get(event.id)
             is_caused = requests is None or (
                 unit and next(causes([unit], self._causality), None) in requests
             )
             if is_caused and (unit is None or unit.number <= done):
-                found.append(event.type)
-        return found
+                types.append(event.type)
+        return types
 
     # -- the past: what the world held before its journal began
 
@@ -272,16 +272,16 @@ class JournalReader:
 
     def _records_at(self, kind: type[Record], place: int) -> Iterable[tuple[Record, int]]:
         """Return a kind's records at the time of ``place`` units, with their creation numbers."""
-        found = {
+        records = {
             slot.record.id: (slot.record, slot.number)
             for slot in self.world.table(kind).slots.all_values()
         }
         for unit, change in reversed(self._causality.changes):
             if unit.number > place and isinstance(change.record, kind):
-                after = found.pop(change.record.id, None)
+                after = records.pop(change.record.id, None)
                 if change.old is not None:
-                    found[change.record.id] = change.old, after[1] if after else change.number
-        return found.values()
+                    records[change.record.id] = change.old, after[1] if after else change.number
+        return records.values()
 
 
 def _belongs(other: Record, owner: str, record: Record) -> bool:

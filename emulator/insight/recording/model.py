@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 Path = tuple[str | int, ...]
-"""The keys and indexes that lead to a value in an answer."""
+"""The keys and indexes that lead to a value in a response."""
 
 
 class Reference(NamedTuple):
-    """A value in the answer to an earlier call; without a call, the emulator's own URL."""
+    """A value in the response to an earlier call; without a call, the emulator's own URL."""
 
     call: Call | None
     path: Path = ()
@@ -53,8 +53,8 @@ def dotted(path: Path) -> str:
 class Call:
     """A request and its response's status; ``path`` has the query. Its texts may have references.
 
-    ``kind`` is what the answer is. Where later calls refer to it, ``used`` has the paths, and
-    ``name`` is its variable.
+    ``kind`` is the kind of object in the response. Where later calls refer to it, ``used`` has the
+    paths, and ``name`` is its variable.
     """
 
     method: str

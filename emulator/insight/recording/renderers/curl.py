@@ -87,8 +87,8 @@ SHELL = Dialect(
 
 def _word(text: str | Text) -> str:
     """Return a word of the shell, with the values of its references."""
-    found = [
+    words = [
         f'"${_variable(part)}"' if isinstance(part, Reference) else quote(part)
         for part in parts(text)
     ]
-    return "".join(found) or "''"
+    return "".join(words) or "''"
