@@ -47,8 +47,13 @@ def enabled(world: World, currency: str, param: str = "currency") -> str:
 def currency_of(found: Violations, world: World, body: Body) -> str | None:
     """Return a body's currency, by default the App's main one; None if it breaks a rule."""
     with found:
-        return enabled(world, body.get("currency") or settings(world).main_currency)
+        return enabled(world, currency_or_main(world, body))
     return None
+
+
+def currency_or_main(world: World, body: Body) -> str:
+    """Return the currency that a body names, by default the App's main one (B-40)."""
+    return body.get("currency") or settings(world).main_currency
 
 
 def minimum(world: World, currency: str | None) -> int:

@@ -18,7 +18,6 @@ from emulator.core.state_machine import StateMachine
 from emulator.core.violations import Body, Violations
 from emulator.core.world import World
 from emulator.resources.app import amounts
-from emulator.resources.app.settings import settings
 from emulator.resources.catalog.plans import SubscriptionPlan
 from emulator.resources.catalog.products import Product
 from emulator.resources.customers import payment_methods
@@ -211,10 +210,7 @@ def _from_plan(found: Violations, world: World, body: Body) -> Terms:
 def _from_body(found: Violations, world: World, body: Body, product: Product | None) -> Terms:
     currency: str | None = None
     with found:
-        # That of the product or of the body, or the App's main one (B-40).
-        wanted = (
-            product.currency if product else body.get("currency") or settings(world).main_currency
-        )
+        wanted = product.currency if product else amounts.currency_or_main(world, body)
         if product is not None and body.get("currency", wanted) != wanted:
             raise invalid_field("currency", f"must equal the product's, {wanted}")
         currency = amounts.enabled(world, wanted)
