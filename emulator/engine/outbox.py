@@ -73,7 +73,7 @@ async def send_with_fault(effect: FaultEffect, request: SignedRequest, send: Sen
     result = await send(sent)
     for _ in range(effect.duplicate or 0):
         await send(request)
-    if effect.late_answer or effect.again:
+    if effect.late_response or effect.again:
         return ANSWERED_LATE
     return replace(result, error=TAMPERED) if effect.tamper and result.error is None else result
 

@@ -79,7 +79,7 @@ class FaultEffect(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     lose: bool = False
     tamper: bool = False
     forge: bool = False
-    late_answer: bool = False
+    late_response: bool = False
     again: str | None = None
     reissue: bool = False
     outage: Literal["declined", "silent"] | None = None
@@ -148,7 +148,7 @@ OF_DELIVERIES = frozenset(
         "lose",
         "tamper",
         "forge",
-        "late_answer",
+        "late_response",
         "again",
         "reissue",
     ]

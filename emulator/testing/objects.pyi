@@ -587,7 +587,7 @@ class FaultThen(TypedDict):
     lose: NotRequired[Literal[True]]
     tamper: NotRequired[Literal[True]]
     forge: NotRequired[Literal[True]]
-    late_answer: NotRequired[Literal[True]]
+    late_response: NotRequired[Literal[True]]
     again: NotRequired[str]
     reissue: NotRequired[Literal[True]]
     outage: NotRequired[Literal["declined", "silent"]]

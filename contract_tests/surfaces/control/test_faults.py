@@ -486,10 +486,10 @@ def test_a_delivery_out_of_order_lets_the_next_one_pass(shop: Shop) -> None:
     assert shop.heard() == [second, first, third]
 
 
-def test_of_a_lost_delivery_the_service_does_not_know_and_a_late_answer_is_none(shop: Shop) -> None:
+def test_a_lost_delivery_has_succeeded_and_one_with_a_late_response_has_failed(shop: Shop) -> None:
     """Delivery rule 2: a late delivery has failed, although the receiver has it. No wait here."""
     shop.arrange({"lose": True}, match={"event": "customer.created", "nth": 2})
-    shop.arrange({"late_answer": True}, match={"nth": 3})
+    shop.arrange({"late_response": True}, match={"nth": 3})
     first, second, third = shop.make(3)
     assert shop.heard() == [first, third]
     lost, late = shop.deliveries[1:]

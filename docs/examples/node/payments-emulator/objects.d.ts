@@ -574,7 +574,7 @@ export interface FaultThen {
   lose?: true;
   tamper?: true;
   forge?: true;
-  late_answer?: true;
+  late_response?: true;
   again?: string;
   reissue?: true;
   outage?: "declined" | "silent";
