@@ -1,4 +1,4 @@
-"""Amounts: integers in minor units, what an App may charge, and rates in per cent (B-23, B-24).
+"""Amounts: integers in minor units, an App's bounds on them, and rates in per cent (B-23, B-24).
 
 Only rates are computed with fractions, in decimal. An App has its currencies and its bounds on
 amounts.
@@ -29,7 +29,7 @@ def rate_of(part: int, amount: int, rate: float | None) -> float | None:
     return rate if rate and part == percent(amount, rate) else None
 
 
-# -- what an App may charge
+# -- currencies and bounds of an App
 
 
 def enabled(world: World, currency: str, param: str = "currency") -> str:
@@ -44,9 +44,9 @@ def enabled(world: World, currency: str, param: str = "currency") -> str:
     return currency
 
 
-def currency_of(found: Violations, world: World, body: Body) -> str | None:
+def currency_of(violations: Violations, world: World, body: Body) -> str | None:
     """Return a body's currency, by default the App's main one; None if it breaks a rule."""
-    with found:
+    with violations:
         return enabled(world, currency_or_main(world, body))
     return None
 
@@ -65,8 +65,8 @@ def minimum(world: World, currency: str | None) -> int:
 def chargeable(world: World, amount: int, currency: str | None, param: str) -> int:
     """Return a payment's amount (minor units); else ``AMOUNT_TOO_SMALL``, ``AMOUNT_TOO_LARGE``.
 
-    ``amount`` is what the client sends in ``param``, before tax. Where the currency is missing or
-    wrong it is None: then the amount is one that some currency allows (B-12, B-23).
+    The client sends ``amount`` in ``param``, before tax. ``currency`` is None if it is missing or
+    wrong: then the amount is one that some currency allows (B-12, B-23).
     """
     least = minimum(world, currency)
     if amount < least:

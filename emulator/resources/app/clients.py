@@ -140,10 +140,10 @@ def _address(text: str) -> IpAddress | None:
     if bare.count(":") == 1:
         bare = bare.partition(":")[0]
     try:
-        found = ip_address(bare)
+        parsed = ip_address(bare)
     except ValueError:
         return None
-    return getattr(found, "ipv4_mapped", None) or found
+    return getattr(parsed, "ipv4_mapped", None) or parsed
 
 
 @lru_cache(maxsize=1024)

@@ -89,7 +89,7 @@ def check_request(
     """Raise 403 if a profile forbids a request's address, ``Origin`` or country (rules 1, 2, 5)."""
     for profile in in_force(world):
         if profile.allowed_ips and not any(
-            address in network(each) for each in profile.allowed_ips
+            address in network(allowed) for allowed in profile.allowed_ips
         ):
             raise _forbidden(profile, "allowed_ips", f"a request from {address}")
         if (

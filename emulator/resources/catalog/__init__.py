@@ -1,1 +1,1 @@
-"""What an App sells: products, subscription plans, and line items that charge for them."""
+"""The catalog of an App: products, subscription plans, and line items that charge for them."""

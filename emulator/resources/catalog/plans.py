@@ -35,11 +35,11 @@ class SubscriptionPlan(Record, frozen=True, kw_only=True):
 
 @with_rules
 def create(world: World, body: Body) -> SubscriptionPlan:
-    found = Violations(body)
-    currency = amounts.currency_of(found, world, body)
-    with found:
+    violations = Violations(body)
+    currency = amounts.currency_of(violations, world, body)
+    with violations:
         amounts.chargeable(world, body["amount"], currency, "amount")
-    found.done()
+    violations.done()
     return world.add(
         new_record(
             world, SubscriptionPlan, body, trial_period_days=body.get("trial_period_days", 0)

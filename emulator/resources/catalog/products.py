@@ -52,11 +52,11 @@ class Product(Record, frozen=True, kw_only=True):
 @with_rules
 def create(world: World, body: Body) -> Product:
     """POST /products/: 409 ``DUPLICATE_SKU`` if another product has the same ``sku`` (B-34)."""
-    found = Violations(body)
-    currency = amounts.currency_of(found, world, body)
-    with found:
+    violations = Violations(body)
+    currency = amounts.currency_of(violations, world, body)
+    with violations:
         price(world, body["unit_amount"], currency, body["price_type"])
-    found.done()
+    violations.done()
     return world.add(
         new_record(world, Product, body, sku=require_free_sku(world, body.get("metadata", {})))
     )
@@ -90,12 +90,12 @@ def require_free_sku(world: World, metadata: Metadata, by: Product | None = None
 def update(world: World, id: str, body: Body) -> Product:
     """PATCH /products/{id}/: earlier sales are not affected, since they copied the price."""
     product = get_or_404(world, Product, id)
-    found = Violations(body)
-    with found:
+    violations = Violations(body)
+    with violations:
         if "unit_amount" in body:
             price(world, body["unit_amount"], product.currency, product.price_type)
-    check_metadata(found, product, body)
-    found.done()
+    check_metadata(violations, product, body)
+    violations.done()
     changes = dict(body)
     if "metadata" in body:
         changes["sku"] = require_free_sku(
@@ -132,15 +132,15 @@ class Priced(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def line_item(
-    found: Violations, world: World, item: Body, currency: str | None, param: str
+    violations: Violations, world: World, item: Body, currency: str | None, param: str
 ) -> Priced | None:
     """Return one line item of ``param``, None if it breaks a rule; ``currency`` None: invalid."""
-    with found:
+    with violations:
         if "product" in item and "description" in item:
             raise invalid_field(
                 f"{param}.description", "cannot be given beside a product, whose name is billed"
             )
-    with found:
+    with violations:
         name, price = (
             _product(world, item, currency, param) if "product" in item else _free(item, param)
         )

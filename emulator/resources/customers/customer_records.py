@@ -116,14 +116,14 @@ def delete(world: World, id: str, addr_id: str) -> None:
 
 def check_country(world: World, body: Body) -> None:
     """Raise 422 for an address in a country that the App does not cover (Address fields; B-15)."""
-    found, covered = Violations(body), settings(world).countries
-    with found:
+    violations, covered = Violations(body), settings(world).countries
+    with violations:
         if "country" in body and body["country"] not in covered:
             raise invalid_field(
                 "country",
                 f"the App does not cover {body['country']}; it covers {', '.join(covered)}",
             )
-    found.done()
+    violations.done()
 
 
 def of_customer(world: World, customer: str) -> list[Address]:

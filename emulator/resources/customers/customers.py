@@ -59,9 +59,9 @@ def require_free_email(world: World, email: str | None, by: Customer | None = No
 def update(world: World, id: str, body: Mapping[str, Any]) -> Customer:
     """PATCH /customers/{id}/: a new name is split; a new phone changes its method (B-31)."""
     customer = get_or_404(world, Customer, id)
-    found = Violations(body)
-    check_metadata(found, customer, body)
-    found.done()
+    violations = Violations(body)
+    check_metadata(violations, customer, body)
+    violations.done()
     changes = dict(body)
     if "email" in changes:
         require_free_email(world, changes["email"], by=customer)

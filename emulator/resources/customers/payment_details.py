@@ -92,7 +92,7 @@ _REGISTERED = """
     SD 2n12n  SE 3n16n1n  SI 5n8n2n  SK 4n6n10n  SM 1a5n5n12c  SO 4n3n12n  ST 4n4n11n2n  SV 4a20n
     TL 3n14n2n  TN 2n3n13n2n  TR 5n1n16c  UA 6n19c  VA 3n15n  VG 4a16n  XK 4n10n2n  YE 4a4n18c
 """
-"""SWIFT's registry of IBANs, release 101: each country with what follows its check digits.
+"""SWIFT's registry of IBANs, release 101: each country with the format after its check digits.
 
 ``5n11c`` is 5 digits, then 11 letters or digits; ``4a`` is 4 letters. The first part is the bank's
 code.
@@ -135,8 +135,8 @@ def is_iban(number: str) -> bool:
 def bank(number: str) -> str | None:
     """Return the bank's code, the account number's first part; None if its length is unknown."""
     account = _formats().get(number[:2])
-    found = account and account.fullmatch(number, 4)
-    return found[1] if found else None
+    match = account and account.fullmatch(number, 4)
+    return match[1] if match else None
 
 
 @cache
@@ -181,7 +181,7 @@ MagicValues = Mapping[str, tuple[MagicValue, ...]]
 """The magic values of each payment method type."""
 
 ORDINARY = MagicValue(name="", value="", example="", meaning="Succeeds at once.")
-"""What applies to all other values."""
+"""The outcome of all other values."""
 
 
 def magic_value_of(world: World, type: str, value: str) -> MagicValue:
@@ -221,9 +221,9 @@ def read(world: World, fields: Fields) -> PaymentDetails:
 
     No message may contain the number of a card, since responses are logged and stored.
     """
-    found = Violations(fields)
-    _check(found, world, fields, fields["type"])
-    found.done()
+    violations = Violations(fields)
+    _check(violations, world, fields, fields["type"])
+    violations.done()
     match type := fields["type"]:
         case "mobile_money":
             return PaymentDetails(type=type, details=phone_details(fields["phone"]))
@@ -240,21 +240,21 @@ def read(world: World, fields: Fields) -> PaymentDetails:
     return PaymentDetails(type=type, details={"email": fields["email"]})
 
 
-def _check(found: Violations, world: World, fields: Fields, type: str) -> None:
+def _check(violations: Violations, world: World, fields: Fields, type: str) -> None:
     for name in (name for names in FIELDS.values() for name in names):
-        with found:
+        with violations:
             if name in FIELDS[type] and name not in fields:
                 raise missing_field(name)
             if name not in FIELDS[type] and name in fields:
                 raise invalid_field(name, f"does not belong to a method of type {type}")
-    with found:
+    with violations:
         if (
             type == "bank_card"
             and "number" in fields
             and not is_card_number(fields["number"].replace(" ", ""))
         ):
             raise invalid_field("number", "the check digit (Luhn) is wrong")
-    with found:
+    with violations:
         if type == "bank_card" and "exp_year" in fields and "exp_month" in fields:
             year = fields["exp_year"]
             if _end_of_month(year, fields["exp_month"]) <= world.now:
@@ -262,7 +262,7 @@ def _check(found: Violations, world: World, fields: Fields, type: str) -> None:
                     "exp_month" if year == int(world.now[:4]) else "exp_year",
                     "the card has expired",
                 )
-    with found:
+    with violations:
         if type == "bank_transfer" and "iban" in fields:
             _iban(fields["iban"])
 

@@ -55,7 +55,7 @@ STATE_MACHINE = StateMachine(
 
 @with_rules
 def create(world: World, body: Body) -> PaymentMethod:
-    """POST /payment-methods/: checks what the buyer pays with and stores only what is harmless."""
+    """POST /payment-methods/: checks the buyer's details and stores only harmless ones."""
     instrument = payment_details.read(world, body)
     customer = get_or_404(world, Customer, body["customer"], "customer")
     metadata = body.get("metadata", no_metadata())
@@ -147,9 +147,9 @@ def on_phone(world: World, customer: str, phone: str | None) -> PaymentMethod | 
     methods = of_customer(world, customer)
     return next(
         (
-            each
-            for each in methods
-            if each.type == "mobile_money" and each.details["phone"] == phone
+            method
+            for method in methods
+            if method.type == "mobile_money" and method.details["phone"] == phone
         ),
         None,
     )
