@@ -51,18 +51,18 @@ def line(*, product: str | None, description: str, quantity: int, unit_amount: i
     )
 
 
-def asked_for(
-    found: Violations, world: World, body: Body, currency: str | None
+def requested_lines(
+    violations: Violations, world: World, body: Body, currency: str | None
 ) -> InvoiceLines | None:
     """Return the lines a merchant asks for, or None if a line or their sum breaks a rule."""
-    with found:
+    with violations:
         items = enumerate(body.get("line_items", ()))
         sold = [
-            products.line_item(found, world, item, currency, f"line_items.{number}")
+            products.line_item(violations, world, item, currency, f"line_items.{number}")
             for number, item in items
         ]
         if None not in sold:
-            lines = tuple(line(**msgspec.structs.asdict(each)) for each in sold if each)
+            lines = tuple(line(**msgspec.structs.asdict(item)) for item in sold if item)
             amounts.bounded(world, sum(line.amount for line in lines), "line_items")
             return lines
     return None
@@ -282,22 +282,22 @@ JOBS = {"invoice.overdue": STATE_MACHINE.job("fall overdue")}
 @with_rules
 def create(world: World, body: Body) -> Invoice:
     """POST /invoices/: a draft."""
-    found = Violations(body)
-    with found:
+    violations = Violations(body)
+    with violations:
         customer = get_or_404(world, Customer, body["customer"], "customer")
-    currency = amounts.currency_of(found, world, body)
-    lines = asked_for(found, world, body, currency)
-    with found:
+    currency = amounts.currency_of(violations, world, body)
+    lines = requested_lines(violations, world, body, currency)
+    with violations:
         valid_due_date(world, body.get("due_date"))
-    found.done()
+    violations.done()
     assert currency is not None
     assert lines is not None
-    given = {
+    fields = {
         field: body[field]
         for field in ("due_date", "description", "footer", "metadata")
         if field in body
     }
-    return draft(world, customer, lines, currency, **given)
+    return draft(world, customer, lines, currency, **fields)
 
 
 @with_rules
@@ -306,22 +306,22 @@ def update(world: World, id: str, body: Body) -> Invoice:
     invoice = get_or_404(world, Invoice, id)
     if invoice.status != "draft":
         raise ApiError("INVOICE_NOT_DRAFTABLE", status=invoice.status)
-    found = Violations(body)
+    violations = Violations(body)
     currency: str | None = None
-    with found:
+    with violations:
         currency = amounts.enabled(world, body.get("currency", invoice.currency))
         if "currency" in body and "line_items" not in body:
             for billed in invoice.line_items:
                 if (product := world.get(Product, billed.product)) is not None:
                     products.require_currency(product, currency, "currency")
-    lines = asked_for(found, world, body, currency)
-    with found:
+    lines = requested_lines(violations, world, body, currency)
+    with violations:
         if "line_items" in body and lines is not None:
             _require_discountable(lines, invoice.discount_amount)
-    with found:
+    with violations:
         valid_due_date(world, body.get("due_date"))
-    check_metadata(found, invoice, body)
-    found.done()
+    check_metadata(violations, invoice, body)
+    violations.done()
     changes = {
         field: body[field]
         for field in ("currency", "due_date", "description", "footer")

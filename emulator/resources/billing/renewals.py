@@ -147,7 +147,7 @@ def retries_left(world: World, subscription: Subscription) -> list[Timestamp]:
     if not subscription.failures:
         return []
     days = settings(world).renewal_retry_days[subscription.failures - 1 :]
-    return [calendar.plus(subscription.failed_at or world.now, days=each) for each in days]
+    return [calendar.plus(subscription.failed_at or world.now, days=day) for day in days]
 
 
 def mark_past_due(world: World, invoice: Invoice) -> None:

@@ -21,19 +21,19 @@ from emulator.resources.customers.customer_records import Customer
 @with_rules
 def create(world: World, body: Body) -> Subscription:
     """POST /subscriptions/ (B-40, B-41, B-43): ``trialing``, or ``active`` with a charge next."""
-    found = Violations(body)
+    violations = Violations(body)
     customer: Customer | None = None
-    with found:
+    with violations:
         customer = get_or_404(world, Customer, body["customer"], "customer")
-    terms = subscriptions.agreed(found, world, body)
-    with found:
+    terms = subscriptions.agreed(violations, world, body)
+    with violations:
         ends_at = subscriptions.end_date(world, body)
-    with found:
+    with violations:
         subscriptions.require_email(customer)
-    with found:
+    with violations:
         if customer is not None:
             payment_method = subscriptions.payment_method(world, customer.id, body)
-    found.done()
+    violations.done()
     if "trial_period_days" in body:
         terms["trial_period_days"] = body["trial_period_days"]
     subscription = start(
@@ -87,10 +87,10 @@ def update(world: World, id: str, body: Body) -> Subscription:
     Without a method of its own the customer's default is charged (B-41).
     """
     subscription = get_or_404(world, Subscription, id)
-    found = Violations(body)
+    violations = Violations(body)
     changes: dict[str, Any] = {}
     if subscription.status in ENDED_SUBSCRIPTIONS:
-        with found:
+        with violations:
             if body.keys() - {"metadata"}:
                 raise ApiError(
                     "INVALID_STATUS_TRANSITION",
@@ -99,16 +99,18 @@ def update(world: World, id: str, body: Body) -> Subscription:
                     trigger="be changed",
                 )
     else:
-        with found:
+        with violations:
             if body.get("payment_method") is not None:
                 subscriptions.payment_method(world, subscription.customer, body)
-        with found:
+        with violations:
             if "plan" in body:
-                changes["plan"] = subscriptions.new_plan(found, world, body["plan"], subscription)
-    with found:
+                changes["plan"] = subscriptions.new_plan(
+                    violations, world, body["plan"], subscription
+                )
+    with violations:
         if "metadata" in body:
             changes["metadata"] = merge_metadata(subscription.metadata, body["metadata"])
-    found.done()
+    violations.done()
     changes |= {
         field: body[field] for field in ("payment_method", "collection_method") if field in body
     }

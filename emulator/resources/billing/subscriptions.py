@@ -173,43 +173,43 @@ subscription, and ``trial_period_days``.
 """
 
 
-def agreed(found: Violations, world: World, body: Body) -> Terms:
+def agreed(violations: Violations, world: World, body: Body) -> Terms:
     """Return the terms of the plan, else of the body (B-40); incomplete if a rule is broken."""
     terms: Terms = {}
     product: Product | None = None
-    with found:
+    with violations:
         product = (
             get_or_404(world, Product, body["product"], "product") if "product" in body else None
         )
         if product is not None and not product.active:
             raise invalid_field("product", "this product is archived")
-    with found:
+    with violations:
         terms = (
-            _from_plan(found, world, body)
+            _from_plan(violations, world, body)
             if "plan" in body
-            else _from_body(found, world, body, product)
+            else _from_body(violations, world, body, product)
         )
     return {**terms, "product": product and product.id}
 
 
-def _from_plan(found: Violations, world: World, body: Body) -> Terms:
+def _from_plan(violations: Violations, world: World, body: Body) -> Terms:
     plan = get_or_404(world, SubscriptionPlan, body["plan"], "plan")
-    with found:
+    with violations:
         _require_chargeable(world, plan)
-    with found:
+    with violations:
         if "unit_amount" in body:
             raise invalid_field("unit_amount", "cannot be given beside a plan")
     for field in ("interval", "interval_count", "currency"):
-        with found:
+        with violations:
             if body.get(field, getattr(plan, field)) != getattr(plan, field):
                 raise invalid_field(field, f"must equal the plan's, {getattr(plan, field)}")
     copied = pick(plan, "currency", "interval", "interval_count", "trial_period_days")
     return {"plan": plan.id, "unit_amount": plan.amount, **copied}
 
 
-def _from_body(found: Violations, world: World, body: Body, product: Product | None) -> Terms:
+def _from_body(violations: Violations, world: World, body: Body, product: Product | None) -> Terms:
     currency: str | None = None
-    with found:
+    with violations:
         wanted = product.currency if product else amounts.currency_or_main(world, body)
         if product is not None and body.get("currency", wanted) != wanted:
             raise invalid_field("currency", f"must equal the product's, {wanted}")
@@ -231,13 +231,13 @@ def _require_chargeable(world: World, plan: SubscriptionPlan) -> None:
     amounts.chargeable(world, plan.amount, plan.currency, "plan")
 
 
-def new_plan(found: Violations, world: World, id: str, subscription: Subscription) -> str:
+def new_plan(violations: Violations, world: World, id: str, subscription: Subscription) -> str:
     """Return a subscription's new plan: active, of the same period and currency (B-40)."""
     plan = get_or_404(world, SubscriptionPlan, id, "plan")
-    with found:
+    with violations:
         _require_chargeable(world, plan)
     for field in ("interval", "interval_count", "currency"):
-        with found:
+        with violations:
             if getattr(plan, field) != getattr(subscription, field):
                 message = (
                     f"its {field} must equal the subscription's, {getattr(subscription, field)}"
