@@ -45,12 +45,12 @@ class CheckoutLine(msgspec.Struct, frozen=True, kw_only=True):
 CheckoutLines = tuple[CheckoutLine, ...]
 
 
-def asked_for(
-    found: Violations, world: World, items: Sequence[Body], currency: str | None
+def requested_lines(
+    violations: Violations, world: World, items: Sequence[Body], currency: str | None
 ) -> CheckoutLines | None:
     """Return a merchant's lines with today's names and prices, or None if one breaks a rule."""
     sold = [
-        _line(found, world, item, currency, f"line_items.{number}")
+        _line(violations, world, item, currency, f"line_items.{number}")
         for number, item in enumerate(items)
     ]
     if None in sold:
@@ -63,11 +63,11 @@ def asked_for(
 
 
 def _line(
-    found: Violations, world: World, item: Body, currency: str | None, param: str
+    violations: Violations, world: World, item: Body, currency: str | None, param: str
 ) -> Priced | None:
-    with found:
+    with violations:
         if "plan" not in item:
-            return products.line_item(found, world, item, currency, param)
+            return products.line_item(violations, world, item, currency, param)
         plan = get_or_404(world, SubscriptionPlan, item["plan"], f"{param}.plan")
         if not plan.active:
             raise invalid_field(f"{param}.plan", "this plan is deactivated")
@@ -79,13 +79,13 @@ def _line(
     return None
 
 
-def check_plans(found: Violations, items: Sequence[Body], mode: str | None) -> None:
+def check_plans(violations: Violations, items: Sequence[Body], mode: str | None) -> None:
     """Check a plan's use: ``subscription`` mode, one line, no product, quantity 1 (B-58)."""
     first: int | None = None
     for number, item in enumerate(items):
-        with found:
+        with violations:
             if "plan" in item:
-                _check_plan_line(found, item, mode, f"line_items.{number}")
+                _check_plan_line(violations, item, mode, f"line_items.{number}")
                 if first is not None:
                     raise invalid_field(
                         f"line_items.{number}.plan", "only one line may hold a plan"
@@ -93,15 +93,15 @@ def check_plans(found: Violations, items: Sequence[Body], mode: str | None) -> N
                 first = number
 
 
-def _check_plan_line(found: Violations, item: Body, mode: str | None, param: str) -> None:
-    with found:
+def _check_plan_line(violations: Violations, item: Body, mode: str | None, param: str) -> None:
+    with violations:
         if mode not in ("subscription", None):
             raise invalid_field(f"{param}.plan", "goes with the mode subscription only")
     for field in ("product", "description", "unit_amount"):
-        with found:
+        with violations:
             if field in item:
                 raise invalid_field(f"{param}.{field}", "cannot be given beside a plan")
-    with found:
+    with violations:
         if item["quantity"] != 1:
             raise invalid_field(f"{param}.quantity", "must be 1 on a line with a plan")
 
@@ -111,18 +111,18 @@ def agreed_terms(
 ) -> Terms:
     """Return a subscription's terms (B-58): the plan's, or the lines' total, monthly by default."""
     data: Body = {} if plan else body.get("subscription_data") or {"interval": "month"}
-    asked: dict[str, Any] = {"plan": plan}
+    fields: dict[str, Any] = {"plan": plan}
     if plan is None:
         product = next(({"product": line.product} for line in lines if line.product), {})
-        asked = {
+        fields = {
             "unit_amount": sum(line.amount_total for line in lines),
             "currency": currency,
             **product,
             **data,
         }
-    found = Violations(asked)
-    terms = subscriptions.agreed(found, world, asked)
-    found.done()
+    violations = Violations(fields)
+    terms = subscriptions.agreed(violations, world, fields)
+    violations.done()
     return {**terms, **data}
 
 
@@ -207,26 +207,26 @@ STATE_MACHINE = StateMachine(
 @with_rules
 def create(world: World, body: Body) -> CheckoutSession:
     """POST /checkout-sessions/ (B-58)."""
-    found = Violations(body)
+    violations = Violations(body)
     mode: str | None = None
     customer: Customer | None = None
     lines: CheckoutLines | None = None
-    with found:
+    with violations:
         customer, email = _buyer(world, body)
-    currency = amounts.currency_of(found, world, body)
-    with found:
+    currency = amounts.currency_of(violations, world, body)
+    with violations:
         mode = body["mode"]
-    _check_page(found, world, body, mode, customer)
-    with found:
+    _check_page(violations, world, body, mode, customer)
+    with violations:
         types = payment_details.offered(world, body)
-    with found:
+    with violations:
         if "subscription_data" in body and mode not in ("subscription", None):
             raise invalid_field("subscription_data", "goes with the mode subscription only")
-    with found:
-        lines = _lines(found, world, body["line_items"], mode, currency)
-    with found:
+    with violations:
+        lines = _lines(violations, world, body["line_items"], mode, currency)
+    with violations:
         due = _due(world, body, mode, lines, currency)
-    found.done()
+    violations.done()
     assert lines is not None
     id = world.new_id(CheckoutSession)
     session = STATE_MACHINE.create(
@@ -248,28 +248,32 @@ def create(world: World, body: Body) -> CheckoutSession:
 
 
 def _check_page(
-    found: Violations, world: World, body: Body, mode: str | None, customer: Customer | None
+    violations: Violations, world: World, body: Body, mode: str | None, customer: Customer | None
 ) -> None:
-    with found:
+    with violations:
         needs_url = settings(world).assumptions.success_url == "required" and mode != "setup"
         if needs_url and "success_url" not in body:
             raise missing_field("success_url", "is required except in setup mode")
-    with found:
+    with violations:
         if "customer" in body and "customer_email" in body:
             raise invalid_field("customer_email", "cannot be given beside customer")
-    with found:
+    with violations:
         if mode == "subscription" and "customer" in body:
             subscriptions.require_email(customer)
 
 
 def _lines(
-    found: Violations, world: World, items: Sequence[Body], mode: str | None, currency: str | None
+    violations: Violations,
+    world: World,
+    items: Sequence[Body],
+    mode: str | None,
+    currency: str | None,
 ) -> CheckoutLines | None:
     """Return the lines, or None if one breaks a rule; their sum must be chargeable (B-23)."""
     if not items and mode not in ("setup", None):
         raise invalid_field("line_items", "must not be empty except in setup mode")
-    check_plans(found, items, mode)
-    lines = asked_for(found, world, items, currency)
+    check_plans(violations, items, mode)
+    lines = requested_lines(violations, world, items, currency)
     if lines is not None:
         subtotal = sum(line.amount_total for line in lines)
         if mode in ("setup", None):

@@ -1,6 +1,6 @@
 """Payments by the buyer of a session, a link or an invoice, on its page or by the control API.
 
-Fulfilment is what a session does once its payment has succeeded or failed, or its method is saved
+Fulfilment is the reaction of a session to its payment's success or failure, or to its saved method
 (B-58).
 """
 
@@ -181,11 +181,11 @@ def _bill(
 
 JOBS = {
     "checkout_session.answer": STATE_MACHINE.job(
-        "complete", lambda world, it, job: _answer(world, it, job.data.get("code"))
+        "complete", lambda world, session, job: _answer(world, session, job.data.get("code"))
     ),
     # The buyer has not passed the check of the card to be saved in time (B-54).
     "checkout_session.unconfirmed": STATE_MACHINE.job(
-        "fail", lambda world, it, _: checkout_sessions.fail(world, it, "unconfirmed")
+        "fail", lambda world, session, _: checkout_sessions.fail(world, session, "unconfirmed")
     ),
 }
 
@@ -216,7 +216,7 @@ def pay_session(world: World, id: str, payment: HostedPayment) -> PaymentIntent 
     session = checkout_sessions.require_unexpired(get_or_404(world, CheckoutSession, id))
     STATE_MACHINE.require(session, "submit", "be paid")
     payment_intents.require_no_payment(world, session)
-    _reject_unasked(payment)
+    _reject_fixed(payment)
     details = _details(world, payment, session.payment_method_types)
     customer, email = _buyer(world, payment, session.customer, session.customer_email)
     if session.mode == "subscription" and (customer is None or customer.email is None):
@@ -299,7 +299,7 @@ def pay_invoice(world: World, id: str, payment: HostedPayment) -> PaymentIntent:
     invoice = get_or_404(world, Invoice, id)
     invoices.STATE_MACHINE.require(invoice, "pay", "be paid")
     payment_intents.require_no_payment(world, invoice)
-    _reject_unasked(payment)
+    _reject_fixed(payment)
     details = _details(world, payment, EVERY_TYPE)
     customer = world.get(Customer, invoice.customer)
     intent = payment_intents.start(
@@ -321,9 +321,9 @@ def pay_invoice(world: World, id: str, payment: HostedPayment) -> PaymentIntent:
 # -- reading the input
 
 
-def _reject_unasked(payment: HostedPayment, *asked: str) -> None:
+def _reject_fixed(payment: HostedPayment, *allowed: str) -> None:
     for field in ("quantity", "amount", "product"):
-        if field in payment and field not in asked:
+        if field in payment and field not in allowed:
             raise invalid_field(field, "is not the buyer's to choose here")
 
 
@@ -349,12 +349,12 @@ def _choice(world: World, link: PaymentLink, payment: HostedPayment) -> tuple[in
     """
     product = _product(link, payment) if link.products else None
     price = link.amount if product is None else link.prices[product]
-    asked = {
+    choices = {
         "quantity": link.allow_quantity,
         "amount": price is None,
         "product": product is not None,
     }
-    _reject_unasked(payment, *(field for field, wanted in asked.items() if wanted))
+    _reject_fixed(payment, *(field for field, wanted in choices.items() if wanted))
     if price is None and "amount" not in payment:
         raise missing_field("amount", "is required: the buyer says how much")
     unit, param = (payment["amount"], "amount") if price is None else (price, "quantity")
@@ -383,14 +383,14 @@ def _buyer(
     known = world.get(Customer, customer)
     if known is not None:
         return known, known.email
-    given = payment.get("customer", {})
-    email = email or given.get("email")
+    buyer_fields = payment.get("customer", {})
+    email = email or buyer_fields.get("email")
     if email is None and settings(world).assumptions.anonymous_customer == "none":
         return None, None
-    if (found := world.table(Customer).find("email", email)) is not None:
-        return found, email
-    phone = {"phone": given["phone"]} if given.get("phone") else {}
-    name = given.get("name") or (email or "").partition("@")[0]
+    if (existing := world.table(Customer).find("email", email)) is not None:
+        return existing, email
+    phone = {"phone": buyer_fields["phone"]} if buyer_fields.get("phone") else {}
+    name = buyer_fields.get("name") or (email or "").partition("@")[0]
     return customers.create(world, {"email": email, "name": name, **phone}), email
 
 
@@ -398,10 +398,10 @@ def _link_buyer(
     world: World, link: PaymentLink, payment: HostedPayment
 ) -> tuple[Customer | None, str | None]:
     """Return a link's customer, with name and email if it collects them; else none (B-59)."""
-    given = payment.get("customer", {})
+    buyer_fields = payment.get("customer", {})
     if not link.collect_customer_info:
-        return None, given.get("email")
-    missing = [field for field in ("name", "email") if not given.get(field)]
+        return None, buyer_fields.get("email")
+    missing = [field for field in ("name", "email") if not buyer_fields.get(field)]
     if missing:
         raise combine(
             [
