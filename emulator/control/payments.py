@@ -52,7 +52,7 @@ async def list_prompts(runtime: Runtime, number: str, query: Query) -> Page[Any]
         runtime.world, intent_operations.phone_number(number)
     )
     return page_of(
-        waiting, query, lambda intent: intent_operations.prompt_shown(runtime.world, intent)
+        waiting, query, lambda intent: intent_operations.prompt_of(runtime.world, intent)
     )
 
 

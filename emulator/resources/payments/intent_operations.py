@@ -30,16 +30,16 @@ from emulator.resources.payments.transactions import Transaction
 @with_rules
 def create(world: World, body: Body) -> PaymentIntent:
     """POST /payment-intents/: nothing is charged until it is confirmed (B-51)."""
-    found = Violations(body)
-    currency = amounts.currency_of(found, world, body)
-    with found:
+    violations = Violations(body)
+    currency = amounts.currency_of(violations, world, body)
+    with violations:
         amounts.chargeable(world, body["amount"], currency, "amount")
-    with found:
+    with violations:
         types = payment_details.offered(world, body)
-    with found:
+    with violations:
         customer = _optional(world, Customer, body, "customer")
         method = _method(world, body, customer)
-    found.done()
+    violations.done()
     if method is not None:
         customer = customer or world.get(Customer, method.customer)
     buyer = {} if customer is None else {"customer": customer.id, "customer_email": customer.email}
@@ -91,15 +91,15 @@ def _require_usable(
 def confirm(world: World, id: str, body: Body) -> PaymentIntent:
     """POST …/confirm/: charge the intent's method, or the one in the body."""
     intent = get_or_404(world, PaymentIntent, id)
-    found = Violations(body)
-    with found:
+    violations = Violations(body)
+    with violations:
         if STATE_MACHINE.allows(intent, "choose"):
             chosen = _optional(world, PaymentMethod, body, "payment_method")
             if chosen is not None:
                 _require_usable(
                     world, chosen, world.get(Customer, intent.customer), intent.payment_method_types
                 )
-    found.done()
+    violations.done()
     method_id = body.get("payment_method") or intent.payment_method
     if method_id is None or not STATE_MACHINE.allows(intent, "choose"):
         raise ApiError("PAYMENT_INTENT_NOT_CONFIRMABLE", status=intent.status)
@@ -128,15 +128,15 @@ def capture(world: World, id: str, body: Body) -> PaymentIntent:
     intent = get_or_404(world, PaymentIntent, id)
     if not STATE_MACHINE.allows(intent, "capture"):
         raise ApiError("PAYMENT_INTENT_NOT_CAPTURABLE", status=intent.status)
-    found, most = Violations(body), intent.amount_capturable
-    with found:
+    violations, most = Violations(body), intent.amount_capturable
+    with violations:
         amount = body.get("amount", most)
         if amount > most:
             errors = {"amount": [f"must be at most {most}"]}
             raise ApiError(
                 "CAPTURE_AMOUNT_EXCEEDS_ORIGINAL", param="amount", errors=errors, available=most
             )
-    found.done()
+    violations.done()
     return payment_intents.succeed(world, intent, "capture", amount)
 
 
@@ -189,11 +189,11 @@ def phone_number(text: str) -> str:
 
 
 def waiting_prompts(world: World, number: str) -> list[PaymentIntent]:
-    asked = world.table(PaymentIntent).where("status", "requires_action")
-    return [intent for intent in asked if (intent.next_action or {}).get("phone") == number][::-1]
+    waiting = world.table(PaymentIntent).where("status", "requires_action")
+    return [intent for intent in waiting if (intent.next_action or {}).get("phone") == number][::-1]
 
 
-def prompt_shown(world: World, intent: PaymentIntent) -> dict[str, Any]:
+def prompt_of(world: World, intent: PaymentIntent) -> dict[str, Any]:
     return {
         "object": "prompt",
         "payment_intent": intent.id,
@@ -211,7 +211,7 @@ def answer_prompt(world: World, number: str, body: Mapping[str, Any]) -> Payment
     """
     if "pin" in body and body["answer"] != "approve":
         raise invalid_field("pin", "is taken with the answer approve only")
-    intent = _asked(world, number, body.get("payment_intent"))
+    intent = _prompted(world, number, body.get("payment_intent"))
     if body["answer"] == "ignore":
         world.cancel_jobs(intent, "payment_intent.answer")
         world.schedule(
@@ -226,7 +226,7 @@ def answer_prompt(world: World, number: str, body: Mapping[str, Any]) -> Payment
     )
 
 
-def _asked(world: World, number: str, id: str | None) -> PaymentIntent:
+def _prompted(world: World, number: str, id: str | None) -> PaymentIntent:
     if id is not None:
         get_or_404(world, PaymentIntent, id, "payment_intent")
     for intent in waiting_prompts(world, number):

@@ -94,7 +94,7 @@ PROMPT_SECONDS = 180
 
 
 class OperatorDecision(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer to a payment, refund or saving, given at ``due``: success or failure (``code``).
+    """The operator's answer to a payment, refund or saving at ``due``; ``code`` if it fails.
 
     ``step``: the buyer has to pass a card check first. There is no answer until then; at ``due`` it
     is too late (B-54). ``returns``: the buyer opens the success URL without having paid.
@@ -107,7 +107,7 @@ class OperatorDecision(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def data(self) -> dict[str, str]:
-        """What the job in which it is given is told."""
+        """The data of the job in which the operator answers."""
         return {"code": self.code} if self.code else {}
 
 

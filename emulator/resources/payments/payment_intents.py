@@ -359,11 +359,11 @@ def close_deposit(world: World, intent: PaymentIntent, trigger: str, **changes: 
 
 JOBS = {
     "payment_intent.answer": STATE_MACHINE.job(
-        "succeed", lambda world, it, job: answer(world, it, job.data.get("code"))
+        "succeed", lambda world, intent, job: answer(world, intent, job.data.get("code"))
     ),
     # The buyer has not passed the check of the card in time.
     "payment_intent.unconfirmed": STATE_MACHINE.job(
-        "fail", lambda world, it, _: fail(world, it, NOT_CONFIRMED, UNCONFIRMED)
+        "fail", lambda world, intent, _: fail(world, intent, NOT_CONFIRMED, UNCONFIRMED)
     ),
 }
 
@@ -386,9 +386,9 @@ def current_payment(world: World, owner: Record) -> PaymentIntent | None:
     attempts = world.table(PaymentIntent).where(owner.kind, owner.id)
     return next(
         (
-            each
-            for each in reversed(attempts)
-            if each.status == "succeeded" or each.status in INTENTS_UNDER_WAY
+            attempt
+            for attempt in reversed(attempts)
+            if attempt.status == "succeeded" or attempt.status in INTENTS_UNDER_WAY
         ),
         None,
     )

@@ -66,7 +66,7 @@ class PaymentLink(Record, frozen=True, kw_only=True):
 
 
 LIMITS = ("max_usage", "expires_at")
-"""What limits the use of a ``limited`` link."""
+"""The fields that limit the use of a ``limited`` link."""
 
 STATE_MACHINE = StateMachine(
     PaymentLink,
@@ -82,25 +82,25 @@ STATE_MACHINE = StateMachine(
 @with_rules
 def create(world: World, body: Body) -> PaymentLink:
     """POST /payment-links/: usable at once (B-59)."""
-    found = Violations(body)
+    violations = Violations(body)
     kind: str | None = None
-    with found:
+    with violations:
         kind = body["payment_link_type"] if "payment_link_type" in body else _default_type(body)
-    currency = amounts.currency_of(found, world, body)
-    with found:
-        sold = _products(found, world, kind, body, currency)
-    with found:
+    currency = amounts.currency_of(violations, world, body)
+    with violations:
+        sold = _products(violations, world, kind, body, currency)
+    with violations:
         # The amount of a custom link, in minor units; ignored for other types.
         amount = (
             amounts.chargeable(world, body["amount"], currency, "amount")
             if kind == "custom"
             else None
         )
-    with found:
+    with violations:
         types = payment_details.offered(world, body)
-    with found:
-        _check_limits(found, world, body, body["validity_type"])
-    with found:
+    with violations:
+        _check_limits(violations, world, body, body["validity_type"])
+    with violations:
         if (
             body["validity_type"] == "limited"
             and "max_usage" not in body
@@ -109,7 +109,7 @@ def create(world: World, body: Body) -> PaymentLink:
             raise missing_field(
                 "max_usage", "is required: a limited link has max_usage, expires_at or both"
             )
-    found.done()
+    violations.done()
     id = world.new_id(PaymentLink)
     once = {"max_usage": 1} if body["validity_type"] == "one_time" else {}
     return STATE_MACHINE.create(
@@ -122,7 +122,10 @@ def create(world: World, body: Body) -> PaymentLink:
         payment_link_type=kind,
         amount=amount,
         products=tuple(product.id for product in sold),
-        prices={each.id: each.unit_amount if each.price_type == "fixed" else None for each in sold},
+        prices={
+            product.id: product.unit_amount if product.price_type == "fixed" else None
+            for product in sold
+        },
         redirect_url=RedirectUrl(**body.get("redirect_url", {})),
         payment_method_types=types,
         **{**once, **_limits(body)},
@@ -137,7 +140,7 @@ def _default_type(body: Mapping[str, Any]) -> str:
 
 
 def _products(
-    found: Violations, world: World, kind: str | None, body: Body, currency: str | None
+    violations: Violations, world: World, kind: str | None, body: Body, currency: str | None
 ) -> list[Product]:
     """Return the products of a ``product`` link; other types have none."""
     if kind != "product":
@@ -146,7 +149,7 @@ def _products(
         raise invalid_field("products", "must name at least one product")
     sold: dict[str, Product] = {}
     for number, id in enumerate(body["products"]):
-        with found:
+        with violations:
             product = sold[id] = products.on_sale(world, id, currency, f"products.{number}")
             if product.price_type == "fixed":
                 amounts.chargeable(
@@ -164,17 +167,21 @@ def _limits(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check_limits(
-    found: Violations, world: World, body: Body, validity_type: str, link: PaymentLink | None = None
+    violations: Violations,
+    world: World,
+    body: Body,
+    validity_type: str,
+    link: PaymentLink | None = None,
 ) -> None:
     for field in LIMITS:
-        with found:
+        with violations:
             if (
                 field in body
                 and validity_type != "limited"
                 and body[field] != getattr(link, field, None)
             ):
                 raise invalid_field(field, "goes with the validity type limited only")
-    with found:
+    with violations:
         if (
             body.get("expires_at") is not None
             and calendar.normalise(body["expires_at"]) <= world.now
@@ -189,30 +196,30 @@ def update(world: World, id: str, body: Body) -> PaymentLink:
     A ``redirect_url`` replaces the whole old one.
     """
     link = get_or_404(world, PaymentLink, id)
-    found = Violations(body)
+    violations = Violations(body)
     changes: dict[str, Any] = {}
-    _check_limits(found, world, body, link.validity_type, link)
-    with found:
+    _check_limits(violations, world, body, link.validity_type, link)
+    with violations:
         if "payment_method_types" in body:
             changes["payment_method_types"] = payment_details.offered(world, body)
-    with found:
+    with violations:
         if (body.get("max_usage") or link.usage_count) < link.usage_count:
             raise invalid_field(
                 "max_usage", f"must be at least {link.usage_count}, the uses so far"
             )
-    with found:
+    with violations:
         limits = {field: getattr(link, field) for field in LIMITS}
         if link.validity_type == "limited" and all(
             {**limits, **body}[field] is None for field in LIMITS
         ):
             for field in LIMITS:
-                with found:
+                with violations:
                     if limits[field] is not None:
                         raise invalid_field(
                             field, "is the last limit of this link and cannot be taken away"
                         )
-    check_metadata(found, link, body)
-    found.done()
+    check_metadata(violations, link, body)
+    violations.done()
     if "redirect_url" in body:
         changes["redirect_url"] = RedirectUrl(**body["redirect_url"])
     return apply_patch(world, link, {**body, **_limits(body), **changes})

@@ -114,11 +114,11 @@ COUNTING = ("pending", "processing", "succeeded")
 @with_rules
 def create(world: World, body: Body) -> Refund:
     """POST /refunds/: of a completed deposit, by default the whole balance (minor units)."""
-    found = Violations(body)
-    with found:
+    violations = Violations(body)
+    with violations:
         deposit = get_or_404(world, Transaction, body["transaction"], "transaction")
         amount = _amount(world, deposit, body.get("amount"))
-    found.done()
+    violations.done()
     trigger = "review" if settings(world).refund_review else "send"
     refund = STATE_MACHINE.create(
         world, trigger, body, amount=amount, **pick(deposit, "currency", "payment_method_type")
@@ -230,10 +230,11 @@ def cancel(world: World, id: str) -> Refund:
 
 JOBS = {
     "refund.send": STATE_MACHINE.job(  # the review is over
-        "send", lambda world, it, _: _send(world, STATE_MACHINE.transition(world, it, "send"))
+        "send",
+        lambda world, refund, _: _send(world, STATE_MACHINE.transition(world, refund, "send")),
     ),
     "refund.answer": STATE_MACHINE.job(
-        "succeed", lambda world, it, job: answer(world, it, job.data.get("code"))
+        "succeed", lambda world, refund, job: answer(world, refund, job.data.get("code"))
     ),
     "refund.expire": STATE_MACHINE.job("expire", expire),
     "refund.lose_dispute": STATE_MACHINE.job("lose dispute", lose_dispute),

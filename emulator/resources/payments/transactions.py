@@ -179,8 +179,8 @@ def record_refund(world: World, deposit: Transaction, amount: int, **fields: Any
 def index(world: World, query: Query) -> Selection[Transaction]:
     """GET /transactions/: ``customer`` is an id or an email in any case (B-30)."""
     customer = query.get("customer", "")
-    found = world.table(Customer).find("email", customer) if "@" in customer else None
-    return _list(world, {**query, "customer": found.id} if found is not None else query)
+    match = world.table(Customer).find("email", customer) if "@" in customer else None
+    return _list(world, {**query, "customer": match.id} if match is not None else query)
 
 
 _list = list_handler(
