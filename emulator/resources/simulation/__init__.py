@@ -1,1 +1,1 @@
-"""What only a sandbox has: the email outbox."""
+"""The email outbox, which only a sandbox has."""

@@ -208,7 +208,9 @@ def _to_subscriber(
             world.get(Product, subscription.product),
             world.get(SubscriptionPlan, subscription.plan),
         )
-        item = " · ".join(dict.fromkeys(each.name for each in sold if each is not None)) or None
+        item = (
+            " · ".join(dict.fromkeys(record.name for record in sold if record is not None)) or None
+        )
         write(
             world,
             topic,

@@ -100,8 +100,8 @@ def verify(endpoint: Credentials, headers: Mapping[str, str], raw: bytes, epoch:
     scheme, _, token = headers.get("authorization", "").partition(" ")
     match endpoint.security_profile:
         case "HMAC_SHA256":
-            given = headers.get("service-signature", "")
-            return hmac.compare_digest(given.encode(), signature(endpoint.secret, raw).encode())
+            sent = headers.get("service-signature", "")
+            return hmac.compare_digest(sent.encode(), signature(endpoint.secret, raw).encode())
         case "JWT":
             return scheme == "Bearer" and _verify_jwt(token, endpoint.secret, raw, epoch)
     return scheme == "Basic" and hmac.compare_digest(token.encode(), credentials(endpoint).encode())

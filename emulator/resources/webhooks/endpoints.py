@@ -52,7 +52,9 @@ def forbidden(host: str) -> bool:
     address = clients.address(host.partition("%")[0])
     if address is None:
         return host.rstrip(".").lower() in FORBIDDEN_HOSTS
-    return any(each in network for each in (address, *_embedded(address)) for network in FORBIDDEN)
+    return any(
+        version in network for version in (address, *_embedded(address)) for network in FORBIDDEN
+    )
 
 
 def loopback(host: str) -> bool:
@@ -117,22 +119,22 @@ class WebhookEndpoint(Record, frozen=True, kw_only=True):
         return EVERY_EVENT in self.events or type in self.events
 
 
-def _check(found: Violations, world: World, body: Body) -> None:
+def _check(violations: Violations, world: World, body: Body) -> None:
     """Check that the URL may be called, and that ``*`` stands alone among the events."""
-    with found:
+    with violations:
         if "url" in body:
             permitted_url(world, body["url"])
-    with found:
+    with violations:
         if EVERY_EVENT in body.get("events", ()) and len(body["events"]) > 1:
             raise invalid_field("events", 'must be types of event, or ["*"] alone for all')
 
 
 @with_rules
 def create(world: World, body: Body) -> Generator[PingEndpoint, HttpResult, dict[str, Any]]:
-    """POST /webhooks/: the endpoint is created only if its URL answers a ping with 2xx (B-82)."""
-    found = Violations(body)
-    _check(found, world, body)
-    found.done()
+    """POST /webhooks/: create an endpoint if its URL responds to a ping with 2xx (B-82)."""
+    violations = Violations(body)
+    _check(violations, world, body)
+    violations.done()
     endpoint = new_record(
         world,
         WebhookEndpoint,
@@ -151,12 +153,12 @@ def create(world: World, body: Body) -> Generator[PingEndpoint, HttpResult, dict
 def update(
     world: World, id: str, body: Body
 ) -> Generator[PingEndpoint, HttpResult, WebhookEndpoint]:
-    """PATCH /webhooks/{id}/: a new URL must answer a ping with 2xx first (B-82)."""
-    found = Violations(body)
-    _check(found, world, body)
-    with found:
-        check_metadata(found, get_or_404(world, WebhookEndpoint, id), body)
-    found.done()
+    """PATCH /webhooks/{id}/: a new URL must respond to a ping with 2xx first (B-82)."""
+    violations = Violations(body)
+    _check(violations, world, body)
+    with violations:
+        check_metadata(violations, get_or_404(world, WebhookEndpoint, id), body)
+    violations.done()
     endpoint = get_or_404(world, WebhookEndpoint, id)
     changes = _changes(endpoint, body)
     if changes.get("url", endpoint.url) != endpoint.url:
