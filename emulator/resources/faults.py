@@ -92,8 +92,8 @@ class Fault(Record, frozen=True, kw_only=True):
     """Applies ``times`` more times or, until cleared, with ``probability`` (0 to 1).
 
     ``about`` says whether it is for requests, deliveries or payments, ``seconds`` is the length of
-    its ``delay`` or ``again``, and ``seen`` counts what matched it so far, where ``match.nth`` asks
-    for that. An outage applies to every payment from ``starts_at`` until ``ends_at`` (null: from
+    its ``delay`` or ``again``, and ``seen`` counts its matches so far, where ``match.nth`` needs
+    them. An outage applies to every payment from ``starts_at`` until ``ends_at`` (null: from
     when it was arranged, until faults are cleared).
     """
 
@@ -176,12 +176,12 @@ def outage(world: World, **facts: str | None) -> Fault | None:
 
 def success_url(world: World, session: str | None) -> str | None:
     """Return this machine's page for a buyer who returns from a checkout session, if any."""
-    found = (
+    records = (
         []
         if session is None
         else [record for table in world.tables() if (record := table.get(session))]
     )
-    url = next((getattr(record, "success_url", None) for record in found), None)
+    url = next((getattr(record, "success_url", None) for record in records), None)
     if session is None or url is None or not loopback(urlsplit(url).hostname or ""):
         return None
     return str(url).replace("{CHECKOUT_SESSION_ID}", session)
@@ -190,7 +190,7 @@ def success_url(world: World, session: str | None) -> str | None:
 def pick_fault(world: World, about: str, fits: Callable[[FaultMatch], bool]) -> Fault | None:
     """Return the first arranged fault that matches and applies now; that uses it up once."""
     matching = [fault for fault in world.table(Fault).where("about", about) if fits(fault.match)]
-    # One more of what each matches was seen, if that is counted.
+    # Each of them has one more match, if its matches are counted.
     counted = [
         fault if fault.match.nth is None else world.replace(fault, seen=fault.seen + 1)
         for fault in matching
@@ -242,7 +242,7 @@ def mentions_customer(world: World, customer: str, ids: Collection[str]) -> bool
 
 TRACES = frozenset(
     [
-        *(each.kind for each in (Job, FailedJob, Event, WebhookDelivery, Fault, StoredResponse)),
+        *(kind.kind for kind in (Job, FailedJob, Event, WebhookDelivery, Fault, StoredResponse)),
         "email",
     ]
 )

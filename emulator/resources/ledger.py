@@ -1,7 +1,7 @@
 """The ledger: double entry for payments, refunds, invoices, derived from units of work.
 
-Each kind of record that holds money posts the difference between what it was before a change and
-what it is after it. For every unit of work
+Each kind of record that holds money posts the difference between its sums before and after a
+change. For every unit of work
 
 - the books (``BOOKS``) sum to zero for each record: where money comes from and where it goes;
 - accounts that compare two kinds of record come out even: what a customer's ``total_spent`` says
@@ -31,7 +31,7 @@ from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.refunds import Refund
 from emulator.resources.payments.transactions import Transaction
 
-# -- accounts: what each record and each change posts on them
+# -- accounts: the postings of each record and each change
 
 
 BOOKS: Mapping[str, str] = {
@@ -114,7 +114,7 @@ def _invoice_books(record: Invoice, sign: int, sums: Sums) -> None:
         sums["paid manually", None, record.currency] += sign * record.amount_paid
 
 
-# -- what a change posts on the others: each function takes the old record, if any, and the new one
+# -- a change's postings on the others: each function takes the old record, if any, and the new one
 
 
 def _transaction_claims(old: Transaction | None, new: Transaction, sums: Sums) -> None:
@@ -179,7 +179,7 @@ BOOKS_OF: Mapping[type[Record], Callable[[Any, int, Sums], None]] = {
     Transaction: _transaction_books,
     Invoice: _invoice_books,
 }
-"""What stands on the books by a record."""
+"""The postings of a record on the books."""
 
 CLAIMS_OF: Mapping[type[Record], Callable[[Any, Any, Sums], None]] = {
     Transaction: _transaction_claims,
@@ -263,8 +263,10 @@ def check(world: World, unit: UnitOfWork) -> Imbalance | None:
             CLAIMS_OF[type(new)](change.old, new, sums)
     for (account, owner, currency), amount in sums.items():
         posting = Posting(account, owner, amount, currency)
-        if (amount or account == "payments") and (found := _imbalance(world, posting)) is not None:
-            return found
+        if (amount or account == "payments") and (
+            imbalance := _imbalance(world, posting)
+        ) is not None:
+            return imbalance
     return None
 
 

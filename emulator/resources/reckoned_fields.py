@@ -1,4 +1,4 @@
-"""Which fields are reckoned from others, and which statuses only something else brings (B-89).
+"""The fields that are reckoned from others, and the statuses that follow from events (B-89).
 
 What a tester sets directly may not contradict itself: a sum follows its parts, and a status that
 stands for money follows the money. Each row here is one such field or status, with the sentence
@@ -98,10 +98,7 @@ RECKONED: Mapping[type[Record], Sentences] = {
 
 
 class Brought(NamedTuple):
-    """``directly``: the statuses from which one may be set.
-
-    ``by``: what brings it from any other.
-    """
+    """``directly``: the statuses from which one may be set; ``by``: its cause from any other."""
 
     directly: str
     by: str

@@ -43,7 +43,7 @@ class PlannedWork(NamedTuple):
 
 
 def set_fields(world: World, record: Record, values: Values) -> Record:
-    """Set fields of a record past its rules, and plan anew what follows from them."""
+    """Set fields of a record past its rules, and plan its consequences anew."""
     world.arrange()
     rule = RULES.get(type(record))
     changed = {field: value for field, value in values.items() if getattr(record, field) != value}
@@ -65,14 +65,14 @@ def set_fields(world: World, record: Record, values: Values) -> Record:
 # -- subscriptions
 
 
-def _derive_subscription(world: World, old: Subscription, given: Values) -> Values:
-    """Return the further fields that the given values decide; 422 for values that contradict."""
-    new = old.replace(**given)
+def _derive_subscription(world: World, old: Subscription, values: Values) -> Values:
+    """Return the further fields that the values decide; 422 for values that contradict."""
+    new = old.replace(**values)
     changes: dict[str, Any] = {}
     ends = {
-        given[field]
+        values[field]
         for field in ("trial_end", "current_period_end")
-        if given.get(field) is not None
+        if values.get(field) is not None
     }
     if new.status == "trialing" and ends:
         if len(ends) > 1:
@@ -81,15 +81,15 @@ def _derive_subscription(world: World, old: Subscription, given: Values) -> Valu
             )
         [end] = ends
         changes = {
-            field: end for field in ("trial_end", "current_period_end") if field not in given
+            field: end for field in ("trial_end", "current_period_end") if field not in values
         }
     if (end := changes.get("current_period_end", new.current_period_end)) != old.current_period_end:
         changes |= {"anchor": end, "period": 0}
-    return changes | (_derive_status(world, old, new, given) if new.status != old.status else {})
+    return changes | (_derive_status(world, old, new, values) if new.status != old.status else {})
 
 
 def _derive_status(
-    world: World, old: Subscription, new: Subscription, given: Values
+    world: World, old: Subscription, new: Subscription, values: Values
 ) -> dict[str, Any]:
     """Return a new status's fields: no charge being retried; paused or canceled as of now."""
     changes = dict(UP_TO_DATE)
@@ -100,7 +100,7 @@ def _derive_status(
     if new.status == "paused":
         live = old.status in ("trialing", "active")
         changes |= {"paused_at": world.now, "paused_from": old.status if live else "active"}
-    return {field: value for field, value in changes.items() if field not in given}
+    return {field: value for field, value in changes.items() if field not in values}
 
 
 def _plan_subscription(world: World, old: Subscription, new: Subscription) -> None:

@@ -43,7 +43,7 @@ def follow(world: World, old: Record, changed: Changed) -> dict[str, Any]:
 
 
 def carry_on(world: World, old: Record, new: Record) -> None:
-    """Have other objects follow what was set."""
+    """Have other objects follow the fields that were set."""
     if (rule := CONSEQUENCES.get(type(old))) is not None:
         rule(world, old, new)
 
@@ -124,7 +124,7 @@ def _check_lines(lines: Sequence[InvoiceLine | CheckoutLine], total: str) -> Non
 
 
 def _invoice_status(world: World, old: Invoice, new: Invoice, changed: Changed) -> dict[str, Any]:
-    """Return what goes with a new status: finalized, owed again, or paid outside the service."""
+    """Return a new status's further fields: finalized, owed again, or paid outside the service."""
     if old.status == "paid" and old.payment_intent is not None:
         raise refused(
             old,
@@ -145,7 +145,7 @@ def _invoice_status(world: World, old: Invoice, new: Invoice, changed: Changed) 
 
 
 def _invoice_set(world: World, old: Invoice, new: Invoice) -> None:
-    """Do what marking as paid, voiding and writing off do, but for the events (B-45, B-62)."""
+    """Mark as paid, void or write off, without the events of these operations (B-45, B-62)."""
     if new.status == old.status:
         return
     if new.status in ("paid", "void"):
@@ -227,7 +227,7 @@ def _intent(
 
 
 def _method_of(world: World, new: PaymentIntent, changed: Changed) -> dict[str, Any]:
-    """Return what goes with another payment method: the copy of it, and the status."""
+    """Return the fields that another payment method changes: its copy, and the status."""
     if new.payment_method is None:
         return {
             **payment_intents.WITHOUT_METHOD,
@@ -368,15 +368,17 @@ def _refund(world: World, old: Refund, new: Refund, changed: Changed) -> dict[st
 def _customer(world: World, old: Customer, new: Customer, changed: Changed) -> dict[str, Any]:
     """Counters may be set; they hold at least what the customer's own transactions say (B-30)."""
     deposits = [
-        each
-        for each in world.table(Transaction).where("customer", old.id)
-        if each.type == "deposit"
+        deposit
+        for deposit in world.table(Transaction).where("customer", old.id)
+        if deposit.type == "deposit"
     ]
     counted = sum(
-        each.status in transactions.COUNTED or payment_intents.is_lost(world, each)
-        for each in deposits
+        deposit.status in transactions.COUNTED or payment_intents.is_lost(world, deposit)
+        for deposit in deposits
     )
-    spent = sum(transactions.spent(each) for each in deposits if each.currency == new.currency)
+    spent = sum(
+        transactions.spent(deposit) for deposit in deposits if deposit.currency == new.currency
+    )
     if "currency" in changed and "total_spent" not in changed:
         return {"total_spent": spent}
     if "total_spent" in changed:
@@ -446,9 +448,9 @@ def _subscription(
 ) -> dict[str, Any]:
     if new.plan is not None:
         if "plan" in changed:
-            found = Violations(changed)
-            subscriptions.new_plan(found, world, new.plan, new)
-            found.done()
+            violations = Violations(changed)
+            subscriptions.new_plan(violations, world, new.plan, new)
+            violations.done()
         for field in ("unit_amount", "currency", "interval", "interval_count"):
             if field in changed:
                 raise invalid_field(
