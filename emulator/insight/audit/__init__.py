@@ -1,1 +1,1 @@
-"""The audit: what the service asks of its clients, and how the journal shows that they do it."""
+"""The audit: the service's guidance for clients, and the requests in the journal that ignore it."""

@@ -71,7 +71,7 @@ class Request:
 
     @property
     def outline(self) -> tuple[Hashable, ...]:
-        """Method, path, query and length: what is known of a request whose body was not read."""
+        """Method, path, query and length, which are known even if the body was not read."""
         return (
             self.entry.method,
             self.entry.path,

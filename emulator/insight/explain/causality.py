@@ -1,4 +1,4 @@
-"""Causes in the journal: from a change back to its request or job, and to what planned that job."""
+"""Causes in the journal: a change leads back to its request or job, a job to its planner."""
 
 from __future__ import annotations
 

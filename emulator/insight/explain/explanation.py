@@ -108,7 +108,7 @@ class Explanation:
                     caused_by=cause,
                 )
 
-    # -- what concerns the object
+    # -- records about the object
 
     def _concerning(self, kind: type[Any]) -> list[Any]:
         """Return the events or emails about the object, oldest first."""

@@ -1,6 +1,6 @@
-"""The text of explanations: a short sentence for each step in the reader's language; groups.
+"""The text of explanations: a short sentence for each step in the reader's language.
 
-Groups are the steps by what started them, in lanes, with repeats counted.
+Steps are grouped by the request or job that started them, in lanes, with repeats counted.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ class StepText(NamedTuple):
 
 
 class StepTexts:
-    """The sentences in one language; ``action`` is what a request or a job did."""
+    """The sentences in one language; ``action`` is the effect of a request or a job."""
 
     def __init__(self, language: Language) -> None:
         self.language = language
         self.gettext = language.gettext
 
     def of_request(self, entry: LoggedRequest | None, action: str) -> StepText:
-        """Return a request and what it did, or its response; the journal may have dropped it."""
+        """Return a request and its effect or response; the journal may have dropped the request."""
         if entry is None:
             dropped = self.gettext("a request that is no longer in the journal")
             return StepText(f"{dropped}{action and ' '}{action}", "")
@@ -240,7 +240,7 @@ class Entry(NamedTuple):
 
     @property
     def shape(self) -> tuple[str, str, str | None, int]:
-        """What entries of other episodes must have in common with it to count as repeats."""
+        """The parts in which entries of other episodes must be equal to count as repeats."""
         return self.step["kind"], self.step["subject"], self.step["outcome"], self.times
 
 
@@ -276,7 +276,7 @@ def _by_start(chain: Sequence[ChainStep]) -> Iterable[list[ChainStep]]:
 
 
 def _entries(steps: Sequence[ChainStep], object: str) -> list[Entry]:
-    """Return one entry for steps that differ only in their instant and what they caused."""
+    """Return one entry for steps that differ only in their instants and effects."""
     entries: dict[tuple[Any, ...], Entry] = {}
     for step in steps:
         same = (step["kind"], step["subject"], step["outcome"], step["object"])

@@ -53,7 +53,7 @@ MASKED_FIELDS: Mapping[str, str] = {
     "secret": "test-secret",
     "password": "test-password",
 }
-"""What stands for a masked value, by the name of its field."""
+"""The test values for masked ones, by the name of the field."""
 
 CARD_FIELDS = ("number", "card_number", "pan")
 
@@ -82,7 +82,7 @@ PAID: Mapping[str, str] = {
     "pay": "payment-links",
     "invoice": "invoices",
 }
-"""What the control API calls the objects of a page, by the first segment of the page's path."""
+"""The control API's names for the objects of a page, by the first segment of the page's path."""
 
 
 def control_call(path: str, body: object) -> tuple[str, Any] | None:
@@ -147,7 +147,7 @@ def without_its_past(reason: str) -> ApiError:
 
 
 class Builder:
-    """Makes a recording of what was done in a world, between two requests where they are named."""
+    """Makes a recording of the actions in a world, or of those between two requests."""
 
     def __init__(
         self, runtime: Runtime, since: str | None = None, until: str | None = None
@@ -189,7 +189,7 @@ class Builder:
         self._steps: list[Call | ClockMove] = []
 
     def build(self) -> Recording:
-        """Return the recording. Raises 409 where what was done cannot be done again."""
+        """Return the recording. Raises 409 for actions that cannot be done again."""
         chosen = self._chosen()
         first = self._exchanges[chosen[0]].now if chosen else self._now
         self._add_steps(chosen, first)

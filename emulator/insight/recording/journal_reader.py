@@ -114,7 +114,7 @@ class JournalReader:
         self._causality = Causality(runtime.journal)
         self._causality.read()
 
-    # -- what happened
+    # -- requests and jobs
 
     def exchanges(self) -> list[Exchange]:
         """Return every stored request, oldest first."""
@@ -168,14 +168,14 @@ class JournalReader:
             **({"assumptions": assumptions} if assumptions else {}),
         }
 
-    # -- what a part of the journal depends on, and what it caused
+    # -- the dependencies and the effects of a part of the journal
 
     def needed(self, exchanges: Sequence[Exchange], first: int, done: int) -> set[str]:
         """Return the ids of the requests behind the objects of the exchanges from ``first`` on.
 
-        That is what they name, what changed until ``done``, and anything that these objects or
-        requests refer to. A request to the control API that names no other object counts as well:
-        an arranged outcome or a setting can have an effect on every object.
+        These are the objects that they name or that changed until ``done``, and any that these
+        objects or requests refer to. A request to the control API that names no other
+        object counts as well: an arranged outcome or a setting can have an effect on every object.
         """
         named = {object_id.entry.id: request_ids(object_id) for object_id in exchanges}
         begun = exchanges[first].place if first < len(exchanges) else done
@@ -222,7 +222,7 @@ class JournalReader:
                 types.append(event.type)
         return types
 
-    # -- the past: what the world held before its journal began
+    # -- the past: objects older than the journal
 
     @cached_property
     def past(self) -> frozenset[str]:

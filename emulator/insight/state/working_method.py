@@ -19,7 +19,7 @@ WORKING: Mapping[str, Fields] = {
     "paypal": {"email": "buyer@example.com"},
     "bank_transfer": {"iban": "DE89370400440532013000"},
 }
-"""What a buyer enters that is paid, by type of method; those that are paid at once come first."""
+"""A buyer's entries that succeed, by type of method; those that succeed at once come first."""
 
 
 def working_method(world: World, allowed: Sequence[str] = EVERY_TYPE) -> Fields:
