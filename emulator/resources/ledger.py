@@ -79,7 +79,7 @@ Sums = defaultdict[tuple[str, str | None, str], int]
 """Amounts posted by account, owner, currency: payments' checks make no :class:`Posting`."""
 
 
-# -- what stands on the books by one record; ``sign`` is 1 for the new record, -1 for the old one
+# -- the postings of one record on the books; ``sign`` is 1 for the new record, -1 for the old one
 
 
 def _transaction_books(record: Transaction, sign: int, sums: Sums) -> None:

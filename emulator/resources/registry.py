@@ -86,7 +86,7 @@ REACTIONS: Mapping[str, tuple[Reaction, ...]] = {
         checkout_sessions.release_customer,
         customer_records.delete_for_customer,
     ),
-    # What happens to a record and has no event of the service.
+    # Changes of a record without an event of the service.
     "invoice sent": (emails.invoice,),
     "invoice voided": (renewals.settle,),
     "payment received": (invoices.payment_received,),

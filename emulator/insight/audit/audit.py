@@ -82,7 +82,7 @@ def audit_of(view: View) -> dict[str, Any]:
 
 
 Find = Callable[[ClientHistory], Iterable[Request | WebhookDelivery | WebhookEndpoint | None]]
-"""Finds requests or objects in a client's history; None is one looked at that does not count."""
+"""Finds requests or objects in a client's history; None stands for one that does not count."""
 
 
 def _ids(matches: Iterable[Any]) -> list[str]:
@@ -192,9 +192,9 @@ def failed_sequences(history: ClientHistory) -> Iterator[list[Request]]:
     attempt of a buyer (B-100).
     """
 
-    def is_retried(one: Request, other: Request) -> bool:
-        pair = Repetition(one, other)
-        return one.status >= 500 and pair.pause > 0 and pair.waited <= RETRY_WINDOW
+    def is_retried(earlier: Request, later: Request) -> bool:
+        pair = Repetition(earlier, later)
+        return earlier.status >= 500 and pair.pause > 0 and pair.waited <= RETRY_WINDOW
 
     for group in history.grouped(lambda request: request.content):
         yield from (sequence for sequence in sequences(group, is_retried) if len(sequence) > 1)
@@ -300,8 +300,8 @@ def polling(history: ClientHistory) -> Iterator[Request]:
     def waits(request: Request) -> bool:
         return request.response.get("status") in WAITING.get(request.operation, ())
 
-    def continues(one: Request, other: Request) -> bool:
-        return waits(other) and one.entry.response == other.entry.response
+    def continues(earlier: Request, later: Request) -> bool:
+        return waits(later) and earlier.entry.response == later.entry.response
 
     for group in history.grouped(
         lambda request: request.entry.path if request.operation in WAITING else None
@@ -325,8 +325,8 @@ def first_pages(history: ClientHistory) -> Iterator[Request]:
 
 
 def small_pages(history: ClientHistory) -> Iterator[Request]:
-    def continues(one: Request, other: Request) -> bool:
-        return _number(other, "page", 1) == _number(one, "page", 1) + 1
+    def continues(earlier: Request, later: Request) -> bool:
+        return _number(later, "page", 1) == _number(earlier, "page", 1) + 1
 
     for group in history.grouped(list_of):
         for sequence in sequences(group, continues, within=BETWEEN_PAGES):
@@ -401,7 +401,7 @@ def is_late(attempt: DeliveryAttempt) -> bool:
 
 
 def is_rejected(delivery: WebhookDelivery) -> bool:
-    """Return whether it failed with a non-2xx response; attempts without one do not count."""
+    """Return whether a delivery failed with a non-2xx response; others do not count."""
     return delivery.status == "failed" and any(
         (attempt.status_code or 0) >= 300 for attempt in delivery.attempts[-1:]
     )

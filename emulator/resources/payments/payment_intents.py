@@ -82,8 +82,7 @@ class PaymentIntent(Record, frozen=True, kw_only=True):
     livemode: bool
     created_at: str
     updated_at: str
-    # What is paid with. The intent has a copy: a stored method may be removed while the payment is
-    # under way.
+    # The means of payment, as a copy: a stored method may be removed during the payment.
     instrument: Annotated[PaymentDetails | None, HIDDEN] = None
     # The product sold, the first one of several: its metadata is carried into
     # payment_intent.succeeded (B-97).
@@ -93,8 +92,8 @@ class PaymentIntent(Record, frozen=True, kw_only=True):
     link_metadata: Annotated[Metadata | None, HIDDEN] = None
     # The payment of a checkout session in subscription mode: its success begins a subscription.
     begins_subscription: Annotated[bool, HIDDEN] = False
-    # What the buyer of a session or a link paid for, for the receipt: quantity, name and minor
-    # units of each line.
+    # The lines that a buyer of a session or a link paid, for the receipt: quantity, name and minor
+    # units.
     sold: Annotated[tuple[tuple[int, str, int], ...], HIDDEN] = ()
 
 

@@ -52,9 +52,9 @@ class Transaction(Record, frozen=True, kw_only=True):
     livemode: bool
     created_at: str
     updated_at: str
-    # What was paid with: a refund goes back to it, and its magic value decides how the refund ends.
+    # The means of payment: a refund goes back to it, and its magic value decides its outcome.
     instrument: Annotated[PaymentDetails, HIDDEN]
-    # By how much a tester set the amount above what the buyer paid, in minor units (B-89).
+    # The excess of an amount that a tester set over the buyer's payment, in minor units (B-89).
     set_directly: Annotated[int, HIDDEN] = 0
 
 
