@@ -17,30 +17,36 @@ def report(audits: Sequence[Any]) -> Report:
 
     A rule was followed if no audit found it broken, and was not exercised if it was so in all.
     """
-    findings = [finding for each in audits for finding in each["findings"]]
+    findings = [finding for audit in audits for finding in audit["findings"]]
     # An audit names a cause before its consequence.
-    found = [*dict.fromkeys(finding["rule"] for finding in findings)]
+    rules = [*dict.fromkeys(finding["rule"] for finding in findings)]
     broken = sorted(
-        findings, key=lambda it: (SEVERITIES.index(it["severity"]), found.index(it["rule"]))
+        findings,
+        key=lambda finding: (SEVERITIES.index(finding["severity"]), rules.index(finding["rule"])),
     )
     kept = {
-        rule["rule"]: rule for each in audits for rule in each["kept"] if rule["rule"] not in found
+        rule["rule"]: rule
+        for audit in audits
+        for rule in audit["kept"]
+        if rule["rule"] not in rules
     }
-    known = {*found, *kept}
+    known = {*rules, *kept}
     untried = {
         rule["rule"]: rule
-        for each in audits
-        for rule in each["untried"]
+        for audit in audits
+        for rule in audit["untried"]
         if rule["rule"] not in known
     }
-    requests = sum(each["request_count"] for each in audits)
-    numbers = [sum(each["severity"] == severity for each in broken) for severity in SEVERITIES]
+    requests = sum(audit["request_count"] for audit in audits)
+    numbers = [
+        sum(finding["severity"] == severity for finding in broken) for severity in SEVERITIES
+    ]
     counts = f"{counted(numbers[0], 'error')}, {counted(numbers[1], 'warning')}, {numbers[2]} info"
-    rules = f"{counted(len(kept), 'rule')} followed, {len(untried)} not exercised"
+    rule_counts = f"{counted(len(kept), 'rule')} followed, {len(untried)} not exercised"
     return Report(
         "test client",
-        f"{counted(requests, 'request')} checked: {counts}; {rules}.",
-        [_finding(each) for each in broken],
+        f"{counted(requests, 'request')} checked: {counts}; {rule_counts}.",
+        [_finding(finding) for finding in broken],
         right=[*kept],
         notes=[
             f"{title}: {', '.join(names)}."
@@ -56,16 +62,16 @@ def report(audits: Sequence[Any]) -> Report:
     )
 
 
-def _finding(found: Any) -> Finding:
-    shown = [*found["requests"], *found["object_ids"]][:SHOWN_IDS]
-    more = found["count"] - len(shown)
-    app = f"App {found['app']}: " if "app" in found else ""
-    where = f"{app}{found['count']} x: {' '.join(shown)}{f' and {more} more' if more else ''}"
-    fix = f"{found['advice']} ({found['section']})"
+def _finding(finding: Any) -> Finding:
+    shown_ids = [*finding["requests"], *finding["object_ids"]][:SHOWN_IDS]
+    more = finding["count"] - len(shown_ids)
+    app = f"App {finding['app']}: " if "app" in finding else ""
+    where = f"{app}{finding['count']} x: {' '.join(shown_ids)}{f' and {more} more' if more else ''}"
+    fix = f"{finding['advice']} ({finding['section']})"
     return Finding(
-        found["rule"],
-        f"{found['title']} ({found['rule']})",
+        finding["rule"],
+        f"{finding['title']} ({finding['rule']})",
         [where],
         fix,
-        severity=found["severity"],
+        severity=finding["severity"],
     )

@@ -1,7 +1,7 @@
 """The report of every examination: its findings, the worst first, as text, JSON, JUnit XML or page.
 
-An examination makes a :class:`Report` of what it found; how that is shown is decided here alone,
-and of the page in ``ui/reports``.
+An examination makes a :class:`Report` of its findings. This module alone decides how they are
+shown, and ``ui/reports`` for the page.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ COLOURS = {"error": "red", "warning": "yellow", "info": "blue"}
 
 
 class Finding(NamedTuple):
-    """Something wrong. ``name`` is the tried thing's, ``title`` is a sentence on the problem.
+    """One result of an examination that is not right. ``title`` is a sentence on the problem.
 
-    ``details`` are the lines that show it, ``fix`` says what to do, ``again`` is the command that
-    tries it again.
+    ``name`` is the name of the thing that was tried, ``details`` are the lines that show the
+    problem, ``fix`` says what to do, ``again`` is the command that tries it again.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Finding(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What an examination found. ``headline`` is the verdict, in one line.
+    """The findings of an examination. ``headline`` is the verdict, in one line.
 
     ``failure`` is why nothing could be tried, ``right`` names what was tried and is right,
     ``notes`` come after the findings, ``unseen`` before them: it says what nobody looked at.
@@ -86,8 +86,8 @@ class Report(NamedTuple):
 
 
 def as_json(report: Report) -> str:
-    findings = [{**each._asdict(), "details": [*each.details]} for each in report.findings]
-    shown = {
+    findings = [{**finding._asdict(), "details": [*finding.details]} for finding in report.findings]
+    fields = {
         "examination": report.examination,
         "passed": report.passed,
         "headline": report.headline,
@@ -96,7 +96,7 @@ def as_json(report: Report) -> str:
         "findings": findings,
         "notes": [*report.notes],
     }
-    return json.dumps({**shown, **report.facts}, ensure_ascii=False)
+    return json.dumps({**fields, **report.facts}, ensure_ascii=False)
 
 
 def as_junit(report: Report) -> str:

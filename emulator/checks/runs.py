@@ -22,16 +22,16 @@ class RunLimits(NamedTuple):
     """How many runs there are at a time, and until when.
 
     ``budget`` is in seconds (real time): no run starts later. ``planned`` is called before the
-    first case with the number of cases and the seconds that they take at least, ``progress`` with
-    the runs done so far and all, from several threads. ``stop`` is called on Ctrl-C; it is to end
-    the runs under way.
+    first run with the number of runs and the seconds that they take at least, ``progress`` with
+    the runs done so far and all, from several threads. ``stop`` is called on Ctrl-C; it ends the
+    runs under way.
     """
 
     workers: int = 1
     budget: float | None = None
     progress: Callable[[int, int], None] = lambda done, of: None
     stop: Callable[[], None] = lambda: None
-    planned: Callable[[int, float], None] = lambda cases, seconds: None
+    planned: Callable[[int, float], None] = lambda runs, seconds: None
 
 
 ONE_AT_A_TIME = RunLimits()
@@ -56,12 +56,12 @@ class Runs(Generic[N, E]):
         self._planned += len(tried)
         with ThreadPoolExecutor(self._limits.workers) as pool:
             try:
-                waiting = {pool.submit(self._play_one, each) for each in tried}
+                waiting = {pool.submit(self._play_one, named) for named in tried}
                 while waiting:
                     # A wait without a limit misses a Ctrl-C that comes as it begins.
                     done, waiting = wait(waiting, 0.5, FIRST_EXCEPTION)
-                    for each in done:
-                        each.result()
+                    for run in done:
+                        run.result()
             except KeyboardInterrupt:
                 self.interrupted = True
                 pool.shutdown(wait=False, cancel_futures=True)

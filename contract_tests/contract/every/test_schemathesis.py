@@ -99,7 +99,7 @@ def failures(report: DocumentResults) -> list[str]:
         f"{name}: {each.check}: {each.message}\n{each.curl}\n{each.status} {each.response}"
         for name, each in failed
     ]
-    return report.problems + report.notes + said
+    return report.errors + report.notes + said
 
 
 def seldom(report: DocumentResults) -> dict[str, float]:

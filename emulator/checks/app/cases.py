@@ -32,8 +32,8 @@ def title_of(method: str, path: str) -> str:
 class Advice(NamedTuple):
     """What is wrong, and the section of the guide's page "Go live" that says how to do it right.
 
-    ``follows`` names the advice on a problem that causes this one, ``rule`` is that of the audit
-    which says the same.
+    ``follows`` names the advice on a problem that causes this one, ``rule`` is the audit's rule
+    about the same problem.
     """
 
     problem: str
@@ -88,11 +88,13 @@ FAULT_KINDS = [FaultKind(name, **row) for name, row in _TABLES["faults"].items()
 
 
 class Place(NamedTuple):
-    """A request, delivery or payment; ``number`` from 1; ``title``: ``POST /v1/refunds/`` or event.
+    """A request, delivery or payment of the scenario, at which a fault can strike.
 
-    ``match`` finds it in another run: by operation or type of event, and its number among those.
-    ``effects`` are those of the kinds whose effect depends on the place; None of one that makes no
-    difference there. ``takes`` says how many seconds a delivery is handled.
+    ``number`` counts from 1. ``title`` is ``POST /v1/refunds/`` or the event's type. ``match``
+    identifies the place in another run: its operation or type of event, and its number among
+    those. ``effects`` has the effects of the fault kinds that depend on the place; None stands for
+    a kind that makes no difference there. ``takes`` is the seconds for which the application
+    handles a delivery.
     """
 
     about: str
@@ -175,7 +177,7 @@ def _spread(column: list[Case]) -> list[Case]:
 # -- the cases that patterns name
 
 
-def known_kinds(patterns: Sequence[str]) -> None:
+def check_patterns(patterns: Sequence[str]) -> None:
     """Raise ``LookupError`` for a pattern that no kind of fault fits, whatever the scenario."""
     names = [KILLED_KINDS, *(kind.name for kind in FAULT_KINDS)]
     for pattern in patterns:
@@ -187,7 +189,7 @@ def chosen(cases: Sequence[Case], patterns: Sequence[str]) -> list[Case]:
     """Return cases for ``5:drop-after``, ``5:*``, ``twice``. Raises ``LookupError`` for none."""
     if not patterns:
         return [*cases]
-    found: dict[str, Case] = {}
+    matches: dict[str, Case] = {}
     for pattern in patterns:
         kinds = f"{KILLED_KINDS}*" if pattern == KILLED_KINDS else pattern
         matching = [
@@ -202,7 +204,7 @@ def chosen(cases: Sequence[Case], patterns: Sequence[str]) -> list[Case]:
             last = max((case.place.number for case in cases), default=0)
             has = f"at {number} it has {', '.join(near)}" if near else f"its places are 1 to {last}"
             raise LookupError(f"{pattern} is not a case of this scenario; {has}")
-        found |= {case.name: case for case in matching}
-    if not found:
+        matches |= {case.name: case for case in matching}
+    if not matches:
         raise LookupError(f"the scenario has no case of {', '.join(patterns)}")
-    return list(found.values())
+    return list(matches.values())

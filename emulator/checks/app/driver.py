@@ -15,17 +15,17 @@ from emulator.checks.app.cases import (
     REFUSED,
     Case,
     cases,
+    check_patterns,
     chosen,
-    known_kinds,
 )
 from emulator.checks.app.endings import (
     Ending,
     EndingDifference,
     SentRequest,
     Weight,
+    check_differences,
     compare,
     taken_for_paid,
-    value_difference,
 )
 from emulator.checks.app.report import AppFinding, AppReport
 from emulator.checks.app.tables import lines, unsteady
@@ -54,7 +54,7 @@ def examine(
     the scenario is a test, whose client may do without pauses. ``kills``: the application can be
     killed, and is started again. Raises ``LookupError`` for an unknown pattern.
     """
-    known_kinds(only)
+    check_patterns(only)
     left_out: set[tuple[str, str]] = set()
     runs = Runs[Case, Ending](lambda case: _with_rows(play(case), left_out), limits)
     started = time.monotonic()
@@ -74,7 +74,7 @@ def examine(
     if reason:
         return AppReport(baseline.places, 2, (), failure=reason)
     left_out |= unsteady(baseline.tables or {}, again.tables or {})
-    baseline, again = (_with_rows(each, left_out) for each in (baseline, again))
+    baseline, again = (_with_rows(ending, left_out) for ending in (baseline, again))
     if unstable := compare(baseline, again):
         return AppReport(baseline.places, 2, (), unstable=unstable)
     tried = chosen(cases(baseline.places, kills=kills), only)
@@ -90,21 +90,25 @@ def examine(
         for case in tried
         if (ending := runs.endings.get(case.name))
     ]
-    findings = _ignoring([found for each in played if (found := _finding(each, baseline))], ignore)
+    findings = _ignoring(
+        [finding for run in played if (finding := _finding(run, baseline))], ignore
+    )
     unpaused = _cut_short(findings, played, baseline) if in_test else []
     return AppReport(
         baseline.places,
         2 + len(runs.endings),
         _ignoring(findings, unpaused),
-        tried=[each.case for each in played],
+        tried=[run.case for run in played],
         remaining=len(tried) - len(played),
         unreached=[
-            each.case
-            for each in played
-            if not each.ending.reached and each.case.kind.name not in AT_WORK
+            run.case
+            for run in played
+            if not run.ending.reached and run.case.kind.name not in AT_WORK
         ],
         unjudged=[
-            each.case for each in played if each.case.place.about == PAYMENT and each.wants_it
+            run.case
+            for run in played
+            if run.case.place.about == PAYMENT and run.wants_payment_at_once
         ],
         interrupted=runs.interrupted,
         audit=baseline.audit,
@@ -122,7 +126,7 @@ class Played(NamedTuple):
     wanted: Ending | None
 
     @property
-    def wants_it(self) -> bool:
+    def wants_payment_at_once(self) -> bool:
         """Whether the scenario fails, or goes on, only for the payment that it wants at once."""
         return self.wanted is not None and (self.wanted.failure is None) != (
             self.ending.failure is None
@@ -157,59 +161,71 @@ def _cut_short(
     Now and then a busy machine delays a client that never waits, so a quarter of the cases is
     enough to have waited.
     """
-    reached = [each for each in played if each.case.kind.name in PAUSES and each.ending.reached]
-    asked = Counter(PAUSES[each.case.kind.name] for each in reached)
+    reached = [run for run in played if run.case.kind.name in PAUSES and run.ending.reached]
+    paused = Counter(PAUSES[run.case.kind.name] for run in reached)
     followed = Counter(
-        PAUSES[each.case.kind.name] for each in reached if not compare(baseline, each.ending)
+        PAUSES[run.case.kind.name] for run in reached if not compare(baseline, run.ending)
     )
-    broken = {each.rule for finding in findings for each in finding.differences} & {
+    broken = {difference.rule for finding in findings for difference in finding.differences} & {
         *PAUSES.values()
     }
-    return sorted(rule for rule in broken if not followed[rule] or 4 * followed[rule] < asked[rule])
+    return sorted(
+        rule for rule in broken if not followed[rule] or 4 * followed[rule] < paused[rule]
+    )
 
 
 def _ignoring(findings: Sequence[AppFinding], rules: Collection[str]) -> list[AppFinding]:
-    """Return the findings without what these rules of the audit say."""
+    """Return the findings without the differences that these rules of the audit name."""
     kept = (
-        (each, tuple(it for it in each.differences if it.rule not in rules)) for each in findings
+        (
+            finding,
+            tuple(difference for difference in finding.differences if difference.rule not in rules),
+        )
+        for finding in findings
     )
-    return [each._replace(differences=differences) for each, differences in kept if differences]
+    return [
+        finding._replace(differences=differences) for finding, differences in kept if differences
+    ]
 
 
-# -- what is wrong, and why
+# -- findings, and the advice on each
 
 
 def _finding(played: Played, baseline: Ending) -> AppFinding | None:
     case, ending, _ = played
-    if not (found := _differences(played, baseline)):
+    if not (differences := _differences(played, baseline)):
         return None
-    advice = _what_followed(case, baseline, ending) or case.kind.advice
-    if case.kind.name == "hung" and any(each.rule == ADVICE["unlimited"].rule for each in found):
+    advice = _advice_on_next_request(case, baseline, ending) or case.kind.advice
+    if case.kind.name == "hung" and any(
+        difference.rule == ADVICE["unlimited"].rule for difference in differences
+    ):
         advice = "unlimited"
-    return AppFinding(case, found, advice if ending.reached else "unsteady")
+    return AppFinding(case, differences, advice if ending.reached else "unsteady")
 
 
 def _differences(played: Played, baseline: Ending) -> tuple[EndingDifference, ...]:
-    """Return how a run ended otherwise than it should; nothing where that cannot be told.
+    """Return how a run's ending differs from the wanted one; nothing where that is unknown.
 
-    A scenario may want a payment to be answered at once: where it fails for that, nothing is known
-    of the application. An order that waits is no difference to one that was refused, unless it is
-    also as if it had been paid.
+    A scenario may want the operator to answer a payment at once: where it fails for that, nothing
+    is known of the application. An order that waits does not differ from one that was refused,
+    unless the application also treats it as paid.
     """
     case, ending, wanted = played
     if wanted is None or not wanted.reached:
         return ()
     if case.place.about == PAYMENT and (ending.failure or wanted.failure):
-        found = () if played.wants_it else value_difference(wanted, ending)
+        differences = () if played.wants_payment_at_once else check_differences(wanted, ending)
     else:
-        found = compare(wanted, ending)
+        differences = compare(wanted, ending)
     if case.kind.refuses and not taken_for_paid(baseline.value, wanted.value, ending.value):
-        found = tuple(each for each in found if each.weight is not Weight.ACCESS)
-    return found
+        differences = tuple(
+            difference for difference in differences if difference.weight is not Weight.ACCESS
+        )
+    return differences
 
 
-def _what_followed(case: Case, baseline: Ending, other: Ending) -> str | None:
-    """Return the problem of the request after the one that a case strikes; None if unknown."""
+def _advice_on_next_request(case: Case, baseline: Ending, other: Ending) -> str | None:
+    """Return the advice about the request after the one that a case strikes; None if unknown."""
     match = case.place.match
     if "operation" not in match or case.kind.advice != "again":
         return None
@@ -243,7 +259,7 @@ def _sent_again(
     # in the baseline.
     for other in ("\\g<0>", ""):
         wanted = VARIABLE.sub(other, struck.content)
-        like = [each for each in later if VARIABLE.sub(other, each.content) == wanted]
-        if len(like) > sum(VARIABLE.sub(other, each.content) == wanted for each in planned):
+        like = [request for request in later if VARIABLE.sub(other, request.content) == wanted]
+        if len(like) > sum(VARIABLE.sub(other, request.content) == wanted for request in planned):
             return like[0]
     return None

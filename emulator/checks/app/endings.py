@@ -79,55 +79,58 @@ class EndingDifference(NamedTuple):
 
 def compare(baseline: Ending, other: Ending) -> tuple[EndingDifference, ...]:
     """Return how an ending differs from the baseline, the worst first."""
-    found = list(_digest_differences(baseline.digest, other.digest))
+    differences = list(_digest_differences(baseline.digest, other.digest))
     if not other.balanced:
-        found.append(EndingDifference(Weight.MONEY, "the ledger is not balanced"))
+        differences.append(EndingDifference(Weight.MONEY, "the ledger is not balanced"))
     if other.failure is not None:
-        found.append(EndingDifference(Weight.ACCESS, f"the scenario fails: {other.failure}"))
+        differences.append(EndingDifference(Weight.ACCESS, f"the scenario fails: {other.failure}"))
     else:
-        found += value_difference(baseline, other)
+        differences += check_differences(baseline, other)
     known = {note["rule"] for note in baseline.audit}
     new = [note for note in other.audit if note["rule"] not in known and note["severity"] != "info"]
-    found += [EndingDifference(Weight.RULES, note["title"], note["rule"]) for note in new]
-    return tuple(sorted(found, key=lambda each: each.weight))
+    differences += [EndingDifference(Weight.RULES, note["title"], note["rule"]) for note in new]
+    return tuple(sorted(differences, key=lambda difference: difference.weight))
 
 
-def value_difference(baseline: Ending, other: Ending) -> tuple[EndingDifference, ...]:
-    said = value_differences(other.value, baseline.value)
-    return tuple(EndingDifference(Weight.ACCESS, f"the check returns {each}") for each in said)
+def check_differences(baseline: Ending, other: Ending) -> tuple[EndingDifference, ...]:
+    """Return how the application's own check differs from the baseline's."""
+    sentences = value_differences(other.value, baseline.value)
+    return tuple(
+        EndingDifference(Weight.ACCESS, f"the check returns {sentence}") for sentence in sentences
+    )
 
 
-def value_differences(found: Any, wanted: Any, at: str = "") -> Iterator[str]:
+def value_differences(value: Any, wanted: Any, at: str = "") -> Iterator[str]:
     """Yield each part of a value that differs from the wanted one, whole; nothing if equal."""
-    if found == wanted:
+    if value == wanted:
         return
-    if isinstance(found, dict) and isinstance(wanted, dict):
-        for key in {**wanted, **found}:
+    if isinstance(value, dict) and isinstance(wanted, dict):
+        for key in {**wanted, **value}:
             inner = f"{at}.{key}" if at else str(key)
-            yield from value_differences(found.get(key, MISSING), wanted.get(key, MISSING), inner)
+            yield from value_differences(value.get(key, MISSING), wanted.get(key, MISSING), inner)
     elif (
-        isinstance(found, list | tuple)
+        isinstance(value, list | tuple)
         and isinstance(wanted, list | tuple)
-        and len(found) == len(wanted)
+        and len(value) == len(wanted)
     ):
-        for number, (one, other) in enumerate(zip(found, wanted, strict=True)):
+        for number, (one, other) in enumerate(zip(value, wanted, strict=True)):
             yield from value_differences(one, other, f"{at}[{number}]")
-    elif isinstance(found, str) and isinstance(wanted, str) and not at and "\n" in found + wanted:
+    elif isinstance(value, str) and isinstance(wanted, str) and not at and "\n" in value + wanted:
         lines = [
-            each
-            for each in difflib.ndiff(wanted.splitlines(), found.splitlines())
-            if each[0] in "+-"
+            line
+            for line in difflib.ndiff(wanted.splitlines(), value.splitlines())
+            if line[0] in "+-"
         ]
-        yield "other lines: " + ", ".join(f"{each[0]} {each[2:]!r}" for each in lines)
-    elif _is_json(found) and _is_json(wanted) and not at:
-        yield from value_differences(json.loads(found), json.loads(wanted))
+        yield "other lines: " + ", ".join(f"{line[0]} {line[2:]!r}" for line in lines)
+    elif _is_json(value) and _is_json(wanted) and not at:
+        yield from value_differences(json.loads(value), json.loads(wanted))
     else:
-        yield f"{at}{': ' if at else ''}{found!r} instead of {wanted!r}"
+        yield f"{at}{': ' if at else ''}{value!r} instead of {wanted!r}"
 
 
-def taken_for_paid(paid: Any, refused: Any, found: Any) -> bool:
+def taken_for_paid(paid: Any, refused: Any, actual: Any) -> bool:
     """Return whether a part belongs to a buyer's payment, not to the operator's immediate no."""
-    return bool(_parts(found) & _parts(paid) - _parts(refused))
+    return bool(_parts(actual) & _parts(paid) - _parts(refused))
 
 
 def _parts(value: Any) -> set[str]:
@@ -140,8 +143,8 @@ def _parts(value: Any) -> set[str]:
 
 def _emptied(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _emptied(each) for key, each in value.items()}
-    return [_emptied(each) for each in value] if isinstance(value, list | tuple) else MISSING
+        return {key: _emptied(part) for key, part in value.items()}
+    return [_emptied(part) for part in value] if isinstance(value, list | tuple) else MISSING
 
 
 class _Missing:
@@ -235,9 +238,9 @@ def digest(exported: Mapping[str, Any]) -> Digest:
             )
             number, amount = sums.get(group, Sum())
             sums[group] = Sum(number + 1, amount + (int(row.get(field) or 0) if field else 0))
-            for id in {each for each in row.values() if isinstance(each, str) and each in kinds} - {
-                row["id"]
-            }:
+            for id in {
+                value for value in row.values() if isinstance(value, str) and value in kinds
+            } - {row["id"]}:
                 naming.setdefault((kind, kinds[id]), Counter())[id] += 1
     return Digest(sums, {link: Counter(numbers.values()) for link, numbers in naming.items()})
 
@@ -249,28 +252,28 @@ def _digest_differences(baseline: Digest, other: Digest) -> Iterator[EndingDiffe
         for group, part in world.sums.items():
             counts[group.kind] += part.number
     for group in sorted({*baseline.sums, *other.sums}, key=str):
-        wanted, found = baseline.sums.get(group, Sum()), other.sums.get(group, Sum())
-        if wanted == found:
+        wanted, other_sum = baseline.sums.get(group, Sum()), other.sums.get(group, Sum())
+        if wanted == other_sum:
             continue
         singular = group.kind.replace("_", " ")
-        of = f"{singular} {group.status}".rstrip() if found.number == 1 else str(group)
+        of = f"{singular} {group.status}".rstrip() if other_sum.number == 1 else str(group)
         sentence = (
-            f"{found.number} {of}{group.amount(found)} instead of"
+            f"{other_sum.number} {of}{group.amount(other_sum)} instead of"
             f" {wanted.number}{group.amount(wanted)}"
         )
         # A payment that fails is none; of other things there is one more, whatever its status.
-        before, after = (each[group.kind] for each in (numbers, others))
+        before, after = (counts[group.kind] for counts in (numbers, others))
         if group.kind in MONEY_KINDS:
-            before, after = wanted.number, found.number
+            before, after = wanted.number, other_sum.number
         is_double = (
-            before > 0 and after in (2 * before, 1 + before) and found.number > wanted.number
+            before > 0 and after in (2 * before, 1 + before) and other_sum.number > wanted.number
         )
         noun = "payment" if group.kind in ("payment_intent", "transaction") else singular
         is_money = group.kind in MONEY_KINDS and group.status in MOVED
         weight = Weight.MONEY if is_money else Weight.OBJECTS
         yield EndingDifference(weight, sentence, double=noun if is_double else "")
     for link in sorted({*baseline.links, *other.links}):
-        spread, found_spread = (_spread(each.links.get(link, {})) for each in (baseline, other))
+        spread, found_spread = (_spread(world.links.get(link, {})) for world in (baseline, other))
         if spread != found_spread and all(numbers[kind] == others[kind] for kind in link):
             kind, of = map(_plural, link)
             yield EndingDifference(

@@ -35,7 +35,7 @@ class AppFinding(NamedTuple):
 
     @property
     def rules(self) -> list[str]:
-        return [each.rule for each in self.differences if each.rule]
+        return [difference.rule for difference in self.differences if difference.rule]
 
 
 Cause = Sequence[AppFinding]
@@ -48,20 +48,21 @@ def causes(findings: Sequence[AppFinding]) -> list[Cause]:
     A problem that follows from another one at the same place has no other cause: who handles an
     event twice that simply comes twice does so at the same moment, too.
     """
-    found = {(finding.case.place.number, finding.advice) for finding in findings}
+    problems = {(finding.case.place.number, finding.advice) for finding in findings}
     groups: dict[str, list[AppFinding]] = {}
     for finding in findings:
         first = ADVICE[finding.advice].follows
-        cause = first if (finding.case.place.number, first) in found else finding.advice
+        cause = first if (finding.case.place.number, first) in problems else finding.advice
         groups.setdefault(finding.rule or cause, []).append(finding)
     # What names the cause is first, and then the worst. That a lost response changes something may
     # have any cause.
     ordered = [
-        sorted(each, key=lambda it: (bool(ADVICE[it.advice].follows), it.weight))
-        for each in groups.values()
+        sorted(group, key=lambda finding: (bool(ADVICE[finding.advice].follows), finding.weight))
+        for group in groups.values()
     ]
     return sorted(
-        ordered, key=lambda cause: (min(it.weight for it in cause), cause[0].advice == "again")
+        ordered,
+        key=lambda cause: (min(finding.weight for finding in cause), cause[0].advice == "again"),
     )
 
 
@@ -86,7 +87,7 @@ def _places(cause: Cause) -> Iterator[str]:
         listed = findings[:left]
         yield from (finding.case.sentence for finding in listed)
         if listed and not cause[0].rule:
-            yield from (f"    {each}" for each in differences)
+            yield from (f"    {sentence}" for sentence in differences)
         left -= len(listed)
         rest += findings[len(listed) :]
     if rest:
@@ -149,11 +150,13 @@ class AppReport(NamedTuple):
                 "Interrupted before the scenario had run twice without a fault, so nothing else was"
                 " tried."
             )
-        found = causes(self.findings)
-        problems = f"{counted(len(found), 'problem')} in {self._progress}; worst: " if found else ""
+        ordered = causes(self.findings)
+        problems = (
+            f"{counted(len(ordered), 'problem')} in {self._progress}; worst: " if ordered else ""
+        )
         return (
-            f"{problems}{found[0][0].differences[0].short}"
-            if found
+            f"{problems}{ordered[0][0].differences[0].short}"
+            if ordered
             else f"No problem in {self._progress}."
         )
 
@@ -173,7 +176,7 @@ class AppReport(NamedTuple):
             notes=(
                 [*self._notes()]
                 if is_tried
-                else [f"    {_sentence(each)}" for each in self.unstable]
+                else [f"    {_sentence(difference)}" for difference in self.unstable]
             ),
             facts=self._facts(),
             unseen=self.unseen if self.tried else "",
@@ -228,15 +231,15 @@ class AppReport(NamedTuple):
             "deliveries": sum(place.about == DELIVERY for place in self.places),
             "cases": [
                 {
-                    "case": each.case.name,
-                    "sentence": each.case.sentence,
-                    "differences": [it.sentence for it in each.differences],
-                    "rules": each.rules,
-                    "problem": ADVICE[each.advice].problem,
+                    "case": finding.case.name,
+                    "sentence": finding.case.sentence,
+                    "differences": [difference.sentence for difference in finding.differences],
+                    "rules": finding.rules,
+                    "problem": ADVICE[finding.advice].problem,
                 }
-                for each in self.findings
+                for finding in self.findings
             ],
-            "unstable": [_sentence(each) for each in self.unstable],
+            "unstable": [_sentence(difference) for difference in self.unstable],
             "remaining": self.remaining,
             "unreached": [case.name for case in self.unreached],
             "interrupted": self.interrupted,
@@ -251,7 +254,7 @@ class AppReport(NamedTuple):
             ended[finding.case.name] = "money" if finding.weight[0] is Weight.MONEY else "differs"
         kinds = [*{case.kind.name: case.kind for case in self.tried}.values()]
         places = sorted(
-            self.places, key=lambda each: (REQUEST, DELIVERY, PAYMENT).index(each.about)
+            self.places, key=lambda place: (REQUEST, DELIVERY, PAYMENT).index(place.about)
         )
         rows = {
             str(place): [

@@ -111,18 +111,22 @@ def finish(api: Api, case: Case | None, failure: str | None, check: Any, afterwa
     """End the faults, move time on, and look at the world. A callable ``check`` is called last."""
     api.post("/_emulator/clock/advance", {"by": "0s"})
     # What strikes with a probability is not used up.
-    is_arranged = any(each["probability"] is None for each in api.get("/_emulator/faults")["data"])
+    is_arranged = any(
+        fault["probability"] is None for fault in api.get("/_emulator/faults")["data"]
+    )
     api.delete("/_emulator/faults")
     before = {} if case else _export(api)
     requests = [
-        each for each in api.oldest("/_emulator/requests") if each["path"].startswith("/v1/")
+        request
+        for request in api.oldest("/_emulator/requests")
+        if request["path"].startswith("/v1/")
     ]
     # With their bodies: all of the baseline, of a case those among which the failed one may be.
     struck = case.place.match.get("operation") if case and case.kind.advice == "again" else None
     ids = [
-        each["id"]
-        for each in requests
-        if each["operation"] and (case is None or each["operation"] == struck)
+        request["id"]
+        for request in requests
+        if request["operation"] and (case is None or request["operation"] == struck)
     ]
     whole = [api.get(f"/_emulator/requests/{id}") for id in ids]
     api.post("/_emulator/clock/advance", {"by": afterwards})
@@ -132,11 +136,11 @@ def finish(api: Api, case: Case | None, failure: str | None, check: Any, afterwa
             value = check()
         except (Exception, AssertionError) as error:
             failure = failure or one_line(error)
-    # A slow answer says how fast this machine is.
+    # A slow response only shows how fast this machine is.
     audit = [
-        each
-        for each in api.get("/_emulator/audit")["findings"]
-        if each["rule"] != "slow-webhook-answer"
+        finding
+        for finding in api.get("/_emulator/audit")["findings"]
+        if finding["rule"] != "slow-webhook-answer"
     ]
     return Ending(
         failure=failure,
@@ -152,7 +156,9 @@ def finish(api: Api, case: Case | None, failure: str | None, check: Any, afterwa
         ],
         sent=_sent(whole),
         reached=case is None or not is_arranged,
-        audit=[{name: each[name] for name in ("rule", "severity", "title")} for each in audit],
+        audit=[
+            {name: finding[name] for name in ("rule", "severity", "title")} for finding in audit
+        ],
         was_reset=case is None and not is_arranged,
     )
 
@@ -178,12 +184,14 @@ def _request_places(
     requests: Iterable[dict[str, Any]], whole: Iterable[dict[str, Any]]
 ) -> list[Place]:
     # The helpers for tests wait for each response, however long it takes.
-    helped = {each["id"] for each in whole if each["request_headers"].get("user-agent") == HELPER}
+    helped = {
+        request["id"] for request in whole if request["request_headers"].get("user-agent") == HELPER
+    }
     seen: Counter[str] = Counter()
     places = []
     for number, request in enumerate(requests, 1):
         operation = request["operation"]
-        # What is no operation of the service, or not permitted, is answered before any fault.
+        # What is no operation of the service, or not permitted, gets its response before any fault.
         # Endpoints are made by the test, not by the application.
         if operation is None or request["path"].startswith("/v1/webhooks/"):
             continue
@@ -224,7 +232,7 @@ def _delivery_places(exported: dict[str, Any]) -> list[Place]:
             **({} if later else {"swapped": None}),
         }
         match = {"event": type, "nth": seen[type]}
-        takes = max((each["duration_ms"] for each in row["attempts"]), default=0) / 1000
+        takes = max((attempt["duration_ms"] for attempt in row["attempts"]), default=0) / 1000
         places.append(Place(DELIVERY, number, type, match, effects, takes))
     return places
 
@@ -238,18 +246,18 @@ def _rows(exported: dict[str, Any], kind: str) -> dict[str, Any]:
 
 
 def _subject(event: dict[str, Any] | None) -> str | None:
-    shown = event["data"]["object"] if event else {}
-    return shown.get("customer") or shown.get("id")
+    subject = event["data"]["object"] if event else {}
+    return subject.get("customer") or subject.get("id")
 
 
 def _payment_places(exported: dict[str, Any]) -> list[Place]:
     """Return the buyers' payments that can succeed: buyers repeat failing ones at once anyway."""
     sessions = _rows(exported, "checkout_session")
     intents = _rows(exported, "payment_intent").values()
-    made = [each for each in intents if each["transaction"] or each["last_error"]]
+    made = [intent for intent in intents if intent["transaction"] or intent["last_error"]]
     places = []
     for number, intent in enumerate(
-        (each for each in made if each["checkout_session"] or not each["invoice"]), 1
+        (intent for intent in made if intent["checkout_session"] or not intent["invoice"]), 1
     ):
         url = sessions.get(intent["checkout_session"], {}).get("success_url") or ""
         # A buyer can come back only to an application on this machine.

@@ -31,8 +31,8 @@ def read(folder: Path, file: str) -> Tables:
     """Return a file's tables. Raises ``AssertionError``: not in the folder, or no database."""
     path = (folder / file).resolve()
     if not path.is_file() or folder.resolve() not in path.parents:
-        there = "keep it there, so that each run begins with a new one"
-        raise AssertionError(f"{file} is not in the folder of PAYMENTS_EMULATOR_FOLDER: {there}")
+        advice = "keep it there, so that each run begins with a new one"
+        raise AssertionError(f"{file} is not in the folder of PAYMENTS_EMULATOR_FOLDER: {advice}")
     try:
         with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as data:
             names = data.execute(
@@ -46,7 +46,7 @@ def read(folder: Path, file: str) -> Tables:
 def _columns(data: sqlite3.Connection, table: str) -> dict[str, list[Any]]:
     # a name of the database itself
     rows = data.execute("SELECT * FROM " + _quoted(table))  # noqa: S608
-    columns: dict[str, list[Any]] = {each[0]: [] for each in rows.description}
+    columns: dict[str, list[Any]] = {column[0]: [] for column in rows.description}
     for row in rows:
         for column, value in zip(columns.values(), row, strict=True):
             column.append(value)
@@ -59,15 +59,15 @@ def _columns(data: sqlite3.Connection, table: str) -> dict[str, list[Any]]:
         row[2] for index in unique for row in data.execute(f"PRAGMA index_info({_quoted(index)})")
     }
     if any(
-        isinstance(each, str) and EVENT.search(each)
+        isinstance(value, str) and EVENT.search(value)
         for name in once & columns.keys()
-        for each in columns[name]
+        for value in columns[name]
     ):
         return {}
     return {
-        name: [ID.sub("{id}", each) if isinstance(each, str) else each for each in column]
+        name: [ID.sub("{id}", value) if isinstance(value, str) else value for value in column]
         for name, column in columns.items()
-        if not (name in keys and all(isinstance(each, int) for each in column))
+        if not (name in keys and all(isinstance(value, int) for value in column))
         and not _are_times(column)
     }
 
@@ -77,12 +77,12 @@ def _quoted(name: str) -> str:
 
 
 def _are_times(column: Collection[Any]) -> bool:
-    values = [each for each in column if each is not None]
+    values = [value for value in column if value is not None]
     return bool(values) and all(
-        bool(TIME.match(each))
-        if isinstance(each, str)
-        else isinstance(each, int | float) and each >= EPOCH
-        for each in values
+        bool(TIME.match(value))
+        if isinstance(value, str)
+        else isinstance(value, int | float) and value >= EPOCH
+        for value in values
     )
 
 

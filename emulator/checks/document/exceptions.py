@@ -62,7 +62,7 @@ def is_excused(failure: Failure, response: Any, case: Any) -> bool:
     if isinstance(failure, UseAfterFree):
         # A DELETE only archives these, by the specification; they can still be read and changed.
         return case.operation.path in ("/products/{id}/", "/subscription-plans/{id}/")
-    # The inbox takes every method and answers with a chosen status; only reading it is documented.
+    # The inbox takes every method and responds with a chosen status; only reading it is documented.
     is_of_inbox = case.operation.path == "/inbox/{name}" and response.request.method != "GET"
     return bool(is_of_inbox and isinstance(failure, ServerError | UnsupportedMethodResponse))
 
@@ -96,8 +96,8 @@ def rejected_by_rule(response: Any, case: Any) -> bool:
 
 def _error(response: Any) -> dict[str, Any]:
     """Return the error in a response, flat or nested (B-10)."""
-    answer = response.json()
-    return dict(answer.get("error", answer))
+    body = response.json()
+    return dict(body.get("error", body))
 
 
 def _has_long_number(value: Any) -> bool:

@@ -75,5 +75,5 @@ def _bounds(node: Any, format: str) -> Iterator[int]:
             yield node["maxLength"]
         node = [*node.values()]
     if isinstance(node, list):
-        for each in node:
-            yield from _bounds(each, format)
+        for part in node:
+            yield from _bounds(part, format)

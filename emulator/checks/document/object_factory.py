@@ -25,7 +25,7 @@ from emulator.document.tree import Document, Schema, at, resolve
 
 @dataclass(frozen=True)
 class Prerequisite:
-    """One object: made by a call, ``after`` another one, and found in the answer at ``pointer``."""
+    """One object: made by a call, ``after`` another one; ``pointer`` finds it in the response."""
 
     method: str
     path: str
@@ -39,9 +39,9 @@ TABLES: Any = fixture("document-objects")
 
 PREREQUISITES: dict[str, Prerequisite] = {
     kind: Prerequisite(
-        *each["call"].split(" ", 1), **{name: each[name] for name in each if name != "call"}
+        *row["call"].split(" ", 1), **{name: row[name] for name in row if name != "call"}
     )
-    for kind, each in TABLES["objects"].items()
+    for kind, row in TABLES["objects"].items()
 }
 OF_PATH: dict[str, str] = TABLES["of_path"]
 OF_FIELD: dict[str, str] = TABLES["of_field"]
@@ -66,7 +66,7 @@ def documented(document: Document) -> dict[str, Prerequisite]:
     words = dict.fromkeys(
         path.split("/")[1] for path in paths if "{id}" in path and path.split("/")[1] not in OF_PATH
     )
-    found = {}
+    prerequisites = {}
     for word in words:
         if "post" in paths.get(path := f"/{word}/", {}):
             body = resolve(document, paths[path]["post"]["requestBody"])["content"][
@@ -80,11 +80,13 @@ def documented(document: Document) -> dict[str, Prerequisite]:
             # Each required text that may be any word is one that was never used before.
             free = [
                 name
-                for name, each in fields.items()
-                if each.get("type") == "string" and _is_free(each)
+                for name, schema in fields.items()
+                if schema.get("type") == "string" and _is_free(schema)
             ]
-            found[word] = Prerequisite("POST", path, body["example"] | dict.fromkeys(free, "{new}"))
-    return found
+            prerequisites[word] = Prerequisite(
+                "POST", path, body["example"] | dict.fromkeys(free, "{new}")
+            )
+    return prerequisites
 
 
 def _is_free(text: Schema) -> bool:
@@ -197,7 +199,7 @@ class ObjectFactory:
         response = self.send(spec.method, self.filled(spec.path, scene), body)
         if not response.is_success:
             raise CannotCreate(
-                f"{kind}: {spec.method} {spec.path} answered {response.status_code}:"
+                f"{kind}: {spec.method} {spec.path} returned {response.status_code}:"
                 f" {response.text[:300]}"
             )
         scene[kind] = at(response.json(), tuple(filter(None, spec.pointer.split("/"))))

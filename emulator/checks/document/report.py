@@ -1,4 +1,4 @@
-"""What was found of a document: results by operation and by link."""
+"""The report of ``compare document``: results by operation and by link."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CHECKED = "everything could be checked"
 
 
 @dataclass(frozen=True)
-class Failing:
+class FailedCheck:
     """One failed check of an operation: the request as a curl command, and the response."""
 
     check: str
@@ -32,7 +32,7 @@ class OperationCount:
     valid: int = 0
     succeeded: int = 0
     rejected: Counter[str] = field(default_factory=Counter)
-    failures: dict[tuple[str, str], Failing] = field(default_factory=dict)
+    failures: dict[tuple[str, str], FailedCheck] = field(default_factory=dict)
 
     @property
     def rate(self) -> float:
@@ -44,15 +44,15 @@ class OperationCount:
 class DocumentResults:
     """All results.
 
-    ``links`` has the status of each link, 0 if it could not be followed. ``problems`` are errors of
-    the check itself, ``notes`` name objects that the server did not create, so that requests for
-    them could not succeed.
+    ``links`` has the status of each link, 0 if it could not be followed. ``errors`` are those
+    of the examination itself, ``notes`` name objects that the server did not create, so that
+    requests for them could not succeed.
     """
 
     operations: dict[str, OperationCount] = field(default_factory=dict)
     checks: Counter[str] = field(default_factory=Counter)
     links: dict[str, int] = field(default_factory=dict)
-    problems: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
@@ -70,28 +70,31 @@ class DocumentResults:
         return sum(0 < status < 300 for status in self.links.values())
 
     def report(self) -> Report:
-        """Return what was found: each response that does not match the document."""
+        """Return the report: a finding for each response that does not match the document."""
         failed = [
-            (each, count.operation)
+            (failure, count.operation)
             for count in self.operations.values()
-            for each in count.failures.values()
+            for failure in count.failures.values()
         ]
         findings = []
-        for each, operation in failed:
-            response = f"{each.status or 'no response'} {each.response}".strip()
-            details = [printable(line) for line in (*each.message.splitlines(), response)]
+        for failure, operation in failed:
+            response = f"{failure.status or 'no response'} {failure.response}".strip()
+            details = [printable(line) for line in (*failure.message.splitlines(), response)]
             findings.append(
                 Finding(
-                    operation, f"{operation}: {each.check}", details, again=printable(each.curl)
+                    operation,
+                    f"{operation}: {failure.check}",
+                    details,
+                    again=printable(failure.curl),
                 )
             )
-        findings += [Finding(CHECKED, printable(each)) for each in self.problems]
+        findings += [Finding(CHECKED, printable(error)) for error in self.errors]
         verdict = f"{'Some responses do not' if findings else 'All responses'} match the document."
         right = [count.operation for count in self.operations.values() if not count.failures]
-        right += [] if self.problems else [CHECKED]
+        right += [] if self.errors else [CHECKED]
         notes = [
             *self._table(),
-            *(f"not created: {printable(each)}" for each in dict.fromkeys(self.notes)),
+            *(f"not created: {printable(note)}" for note in dict.fromkeys(self.notes)),
         ]
         kinds = (
             f"{len(self.checks)} kinds of check; {self.followed} of {len(self.links)} links"
@@ -132,6 +135,6 @@ class DocumentResults:
             "operations": rows,
             "checks": dict(self.checks),
             "links": self.links,
-            "problems": self.problems,
+            "problems": self.errors,
             "not_created": self.notes,
         }

@@ -32,7 +32,7 @@ from emulator.checks.document.object_factory import (
     ObjectFactory,
     Scene,
 )
-from emulator.checks.document.report import DocumentResults, Failing
+from emulator.checks.document.report import DocumentResults, FailedCheck
 from emulator.document.tree import Document
 
 LAST = ("security-profiles", "reset")
@@ -109,7 +109,7 @@ class Suite:
         if self.report.links and not self.report.followed:
             # For example a security profile of an earlier check, which forbids every request.
             why = next(iter(self.report.notes), "none led to a success")
-            self.report.problems.append(
+            self.report.errors.append(
                 f"no link could be followed, so next to nothing is checked: {why}"
             )
 
@@ -117,16 +117,20 @@ class Suite:
         """Return the status of the linked operation after a successful response of the source."""
         scene: Scene = {}
 
-        def call(operation: Operation, given: Mapping[str, Any], fields: Mapping[str, Any]) -> Any:
+        def call(
+            operation: Operation, parameters: Mapping[str, Any], fields: Mapping[str, Any]
+        ) -> Any:
             """Return the response to a request that can succeed; all checks run on it."""
             body = objects.body(operation.id, operation.path, operation.method, scene)
             case = schema[operation.path][operation.method].Case(
                 path_parameters={
-                    name: value for name, value in given.items() if f"{{{name}}}" in operation.path
+                    name: value
+                    for name, value in parameters.items()
+                    if f"{{{name}}}" in operation.path
                 },
                 query={
                     name: value
-                    for name, value in given.items()
+                    for name, value in parameters.items()
                     if f"{{{name}}}" not in operation.path
                 },
                 **(
@@ -149,17 +153,15 @@ class Suite:
         source = link.source
         response = call(source, objects.parameters(source.id, source.path, scene), {})
         if response.status_code >= 300:
-            said = f"{response.status_code}: {response.text[:300]}"
-            raise CannotCreate(f"{source.method} {source.path} answered {said}")
-        answer = response.json()
+            outcome = f"{response.status_code}: {response.text[:300]}"
+            raise CannotCreate(f"{source.method} {source.path} returned {outcome}")
+        body = response.json()
         if source.method == "POST":
-            objects.add(source.path, answer, scene)
-        given = filled_in(link.node.get("parameters", {}), answer)
+            objects.add(source.path, body, scene)
+        parameters = filled_in(link.node.get("parameters", {}), body)
         # Our own document has the body under a name that generators accept.
-        fields = filled_in(
-            link.node.get("requestBody", link.node.get("x-request-body", {})), answer
-        )
-        return int(call(link.target, given, fields).status_code)
+        fields = filled_in(link.node.get("requestBody", link.node.get("x-request-body", {})), body)
+        return int(call(link.target, parameters, fields).status_code)
 
     # -- requests generated from the document
 
@@ -173,7 +175,7 @@ class Suite:
             if isinstance(event, events.ScenarioStarted):
                 progress(event.label or "links")
             if isinstance(event, events.NonFatalError):
-                self.report.problems.append(f"{event.label}: {event.info.message}")
+                self.report.errors.append(f"{event.label}: {event.info.message}")
             if isinstance(event, events.ScenarioFinished):
                 self._count(event)
 
@@ -278,9 +280,11 @@ class Suite:
 
     def _fail(self, case: Any, check: str, failure: Failure, response: Any, curl: str) -> None:
         status, text = (
-            (None, "no answer") if response is None else (response.status_code, response.text[:500])
+            (None, "no response")
+            if response is None
+            else (response.status_code, response.text[:500])
         )
-        failing = Failing(check, f"{failure.title}: {failure.message}", status, text, curl)
+        failing = FailedCheck(check, f"{failure.title}: {failure.message}", status, text, curl)
         self.report.count_of(case.operation.label).failures.setdefault(
             (check, failing.message), failing
         )

@@ -22,11 +22,11 @@ EXCERPT = 200
 
 
 class NoReceiver(Exception):
-    """The receiver did not answer the ping; the message says why."""
+    """The receiver did not respond to the ping; the message says why."""
 
 
 class ReceiverResponse(NamedTuple):
-    """The answer to one delivery of a check, with its event type; secrets are removed from it."""
+    """The response to one delivery of a check, with its event type; secrets are removed from it."""
 
     event: str
     response: HttpResult
@@ -44,9 +44,9 @@ class CheckResult(NamedTuple):
 
     @property
     def wrong_responses(self) -> list[ReceiverResponse]:
-        """The answers that a correct receiver would not give."""
+        """The responses that a correct receiver would not give."""
         right = 2 if self.check.expected == "accepted" else 4
-        return [each for each in self.responses if each.status_class != right]
+        return [response for response in self.responses if response.status_class != right]
 
     @property
     def passed(self) -> bool:
@@ -57,8 +57,8 @@ async def results(service: ServiceWorld, response_time: float) -> AsyncIterator[
     """Run the checks in turn. Raises :class:`NoReceiver` if the first, a ping, gets no response.
 
     If the valid event is not accepted, the run ends there: a receiver that rejects everything would
-    pass the checks of invalid events. ``answer_time`` is the number of seconds the receiver has for
-    each answer.
+    pass the checks of invalid events. ``response_time`` is the number of seconds that the
+    receiver has for each response.
     """
     sender = WebhookSender(response_time)
     for check in checks_of(service.endpoint.security_profile):
@@ -68,7 +68,7 @@ async def results(service: ServiceWorld, response_time: float) -> AsyncIterator[
         ]
         if check is PING and responses[0].status_code is None:
             raise NoReceiver(responses[0].reason)
-        types = [msgspec.json.decode(each.body)["type"] for each in sent]
+        types = [msgspec.json.decode(request.body)["type"] for request in sent]
         result = CheckResult(check, tuple(map(ReceiverResponse, types, responses)))
         yield result
         if check is GOOD and not result.passed:
@@ -89,11 +89,11 @@ def _redacted(response: HttpResult, endpoint: WebhookEndpoint) -> HttpResult:
 
 WRONG_URL = "Is it the right URL, and does it accept POST?"
 NO_RESPONSE = (
-    "Answer every delivery, and answer before you do slow work. Without an answer the delivery is"
-    " sent again."
+    "Respond to every delivery, and respond before you do slow work. Without a response the"
+    " delivery is sent again."
 )
 FAILED = "Your receiver failed with an error of its own: look at its log."
-UNUSED = "Answer events that you do not use with a 2xx."
+UNUSED = "Respond to events that you do not use with a 2xx."
 REDIRECTED = "Register the URL that it redirects to: redirects are not followed (B-82)."
 CRASHED = (
     "Reject it with a 4xx such as 401: a 5xx means that your server failed, and the delivery is"
@@ -125,18 +125,18 @@ BADNESS = {2: 0, 5: 1, None: 2}
 
 
 def report(results: Sequence[CheckResult], service: ServiceWorld, response_time: float) -> Report:
-    """Return what was found, one finding for each check that failed, the worst first."""
+    """Return the report: one finding for each check that failed, the worst first."""
     method, total = service.endpoint.security_profile, counted(len(results), "check")
-    failed = [each for each in results if not each.passed]
-    failed.sort(key=lambda each: BADNESS.get(each.wrong_responses[0].status_class, 3))
+    failed = [result for result in results if not result.passed]
+    failed.sort(key=lambda result: BADNESS.get(result.wrong_responses[0].status_class, 3))
     verdict = f"{len(failed)} of {total} failed" if failed else f"All {total} passed"
     return Report(
         "test receiver",
         f"{verdict} ({method}, {response_time:g} s for a response).",
         [*map(_finding, failed)],
-        right=[each.check.name for each in results if each.passed],
+        right=[result.check.name for result in results if result.passed],
         notes=[*_notes(results, service)],
-        facts={"checks": [_row(each) for each in results]},
+        facts={"checks": [_row(result) for result in results]},
     )
 
 
@@ -144,22 +144,22 @@ def _row(result: CheckResult) -> dict[str, Any]:
     check, wrong = result.check, result.wrong_responses
     responses = [
         {
-            "event": each.event,
-            "status": each.response.status_code,
-            "passed": each not in wrong,
-            "error": each.response.error,
-            "body": each.response.body,
-            "duration_ms": each.response.duration_ms,
+            "event": response.event,
+            "status": response.response.status_code,
+            "passed": response not in wrong,
+            "error": response.response.error,
+            "body": response.response.body,
+            "duration_ms": response.response.duration_ms,
         }
-        for each in result.responses
+        for response in result.responses
     ]
-    shown = {
+    facts = {
         "sent": check.sent,
         "expected": check.expected,
         "rule": check.rule,
         "answers": responses,
     }
-    return {"check": check.name, "passed": not wrong, **shown, "advice": advice_for(result)}
+    return {"check": check.name, "passed": not wrong, **facts, "advice": advice_for(result)}
 
 
 def _finding(result: CheckResult) -> Finding:
@@ -174,13 +174,16 @@ def _finding(result: CheckResult) -> Finding:
 
 
 def _got(wrong: Sequence[ReceiverResponse]) -> Iterator[str]:
-    """Yield each wrong answer once, with its body and the types of event it was given to."""
+    """Yield each wrong response once, with its body and the types of the events it responds to."""
     groups: dict[str, list[ReceiverResponse]] = {}
-    for each in wrong:
-        groups.setdefault(each.response.error or str(each.response.status_code), []).append(each)
-    for response, given in groups.items():
-        body = f", saying {given[0].response.body!r}" if given[0].response.body else ""
-        yield f"{response} to {', '.join(dict.fromkeys(each.event for each in given))}{body}"
+    for response in wrong:
+        groups.setdefault(response.response.error or str(response.response.status_code), []).append(
+            response
+        )
+    for outcome, alike in groups.items():
+        body = f", saying {alike[0].response.body!r}" if alike[0].response.body else ""
+        events = ", ".join(dict.fromkeys(response.event for response in alike))
+        yield f"{outcome} to {events}{body}"
 
 
 def _notes(results: Sequence[CheckResult], service: ServiceWorld) -> Iterator[str]:
@@ -189,18 +192,18 @@ def _notes(results: Sequence[CheckResult], service: ServiceWorld) -> Iterator[st
             f"{counted(left, 'check')} not run: a receiver that rejects the valid event rejects the"
             " others as well."
         )
-    valid = [each for each in results if each.check.expected == "accepted"]
-    if not service.is_readable and not all(each.passed for each in valid):
+    valid = [result for result in results if result.check.expected == "accepted"]
+    if not service.is_readable and not all(result.passed for result in valid):
         with_url = (
             "they exist only with --url (PAYMENTS_EMULATOR_URL), which names the emulator that it"
             " reads from"
         )
         yield f"If the receiver reads the objects of events: {with_url}."
     statuses = {
-        each.response.status_code
+        response.response.status_code
         for result in valid
-        for each in result.responses
-        if each.response.ok
+        for response in result.responses
+        if response.response.ok
     }
     if others := sorted(status for status in statuses if status and status != 200):
         yield (

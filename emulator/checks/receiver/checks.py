@@ -33,14 +33,16 @@ PIECES = 5
 """The number of pieces of a body that is sent slowly."""
 
 PIECE_INTERVAL = 0.1
-"""Seconds between two pieces; less if the receiver has little time to answer."""
+"""Seconds between two pieces; less if the receiver has little time to respond."""
 
 
 async def one_by_one(sender: WebhookSender, sent: Sequence[SignedRequest]) -> list[HttpResult]:
     """Send each after the last response. Stop at the first without one: it may have taken long."""
     responses: list[HttpResult] = []
-    for each in sent:
-        responses.append(await sender.send(each.url, each.headers, each.body, verify=each.verify))
+    for request in sent:
+        responses.append(
+            await sender.send(request.url, request.headers, request.body, verify=request.verify)
+        )
         if responses[-1].status_code is None:
             break
     return responses
@@ -49,7 +51,9 @@ async def one_by_one(sender: WebhookSender, sent: Sequence[SignedRequest]) -> li
 async def at_once(sender: WebhookSender, sent: Sequence[SignedRequest]) -> list[HttpResult]:
     return [
         response
-        for (response,) in await asyncio.gather(*(one_by_one(sender, [each]) for each in sent))
+        for (response,) in await asyncio.gather(
+            *(one_by_one(sender, [request]) for request in sent)
+        )
     ]
 
 
@@ -67,8 +71,10 @@ async def slowly(sender: WebhookSender, sent: Sequence[SignedRequest]) -> list[H
             yield body[start : start + size]
 
     return [
-        await sender.send(each.url, each.headers, each.body, verify=each.verify, pace=pace)
-        for each in sent
+        await sender.send(
+            request.url, request.headers, request.body, verify=request.verify, pace=pace
+        )
+        for request in sent
     ]
 
 
@@ -95,7 +101,7 @@ def spaced(service: ServiceWorld) -> list[SignedRequest]:
 
 
 def twice(service: ServiceWorld) -> list[SignedRequest]:
-    """Return a delivery, and its retry after the answer was lost."""
+    """Return a delivery, and its retry after the response was lost."""
     sent = service.customer()
     return [sent, service.again(sent)]
 
@@ -118,8 +124,8 @@ def without_algorithm(service: ServiceWorld) -> SignedRequest:
 def with_proof(service: ServiceWorld, proof: str | None = None) -> SignedRequest:
     """Return a new event with a foreign signature: ``proof``, or that of another event."""
     sent, (name, scheme) = service.customer(), PROOF_HEADERS[service.endpoint.security_profile]
-    given = service.valid_event.headers[name] if proof is None else scheme + proof
-    return replace(sent, headers={**sent.headers, name: given})
+    value = service.valid_event.headers[name] if proof is None else scheme + proof
+    return replace(sent, headers={**sent.headers, name: value})
 
 
 # -- checks
@@ -134,8 +140,8 @@ METHODS = tuple(PROOF_HEADERS)
 class ReceiverCheck(NamedTuple):
     """One check. A correct receiver accepts the deliveries with a 2xx, or rejects them with a 4xx.
 
-    ``by_status`` has the advice for some wrong answers, in place of ``advice``. The table of all is
-    ``fixtures/receiver-checks.yaml``.
+    ``by_status`` has the advice for some wrong responses, in place of ``advice``. The table of all
+    is ``fixtures/receiver-checks.yaml``.
     """
 
     name: str

@@ -119,7 +119,7 @@ class ServiceWorld:
         return self.customer()
 
     def again(self, sent: SignedRequest) -> SignedRequest:
-        """Return the retry of a delivery whose answer was lost (B-84)."""
+        """Return the retry of a delivery whose response was lost (B-84)."""
         effect = DeliverWebhook(
             webhook=self.endpoint.id, delivery=sent.headers["Emulator-Delivery"]
         )
@@ -150,8 +150,8 @@ class ServiceWorld:
         if self._elsewhere is None:
             return trigger_event(self._world, type, overrides)
         reported = [
-            self._report(each["type"], EventData(**each["data"]))
-            for each in self._elsewhere(type, overrides)
+            self._report(event["type"], EventData(**event["data"]))
+            for event in self._elsewhere(type, overrides)
         ]
         return reported[-1]
 

@@ -18,7 +18,7 @@ from emulator.checks.service.service import (
     holds,
     resolved,
 )
-from emulator.checks.service.verdicts import Answered, Verdict
+from emulator.checks.service.verdicts import Verdict, VerdictKind
 from emulator.document.probes import BoundarySearch, Collected, Probe, ProbeOutcome, ProbeStep
 from emulator.document.references import value_at
 from emulator.document.tree import MISSING
@@ -64,7 +64,7 @@ class Runner:
 
     def run(self, names: Collection[str], after: Callable[[Verdict], None]) -> list[Verdict]:
         """Return the verdicts; call ``after`` with each. An interrupted run cleans up too."""
-        found = []
+        verdicts = []
         try:
             for name in names:
                 probe = self.collected.probes[name]
@@ -78,17 +78,17 @@ class Runner:
                 finally:
                     self._clean(name)
                 after(verdict)
-                found.append(verdict)
+                verdicts.append(verdict)
         finally:
             self._clean(SHARED)
-        return found
+        return verdicts
 
     def _asked(self, name: str, probe: Probe) -> Verdict:
         run = _ProbeRun(self, name, next(self._words))
         assumptions: dict[str, str] = {}
         settings: dict[str, Any] = {}
         learnt: dict[str, Any] = {}
-        kind: Answered = "not_answered"
+        kind: VerdictKind = "not_answered"
         try:
             outcome = run.outcome(probe)
             if outcome is None or outcome.unanswered is None:
@@ -99,12 +99,14 @@ class Runner:
             learnt = {
                 name: value
                 for name, path in probe.learn.items()
-                if (value := run.found(path)) is not None
+                if (value := run.value_or_none(path)) is not None
             }
         except (NoResponse, LookupError) as error:
             why = str(error)
         looked = {path for outcome in (probe.confirms, *probe.otherwise) for path in outcome.when}
-        observed = {path: run.found(path) for path in sorted(looked)} if kind == "differs" else {}
+        observed = (
+            {path: run.value_or_none(path) for path in sorted(looked)} if kind == "differs" else {}
+        )
         return Verdict(
             probe=name,
             number=probe.number,
@@ -114,13 +116,15 @@ class Runner:
             learnt=self.help.mask(learnt),
             observed=self.help.mask(observed),
             why=why,
-            evidence=[self._shown(each, whole=kind != "confirmed") for each in run.exchanges],
+            evidence=[
+                self._masked(exchange, whole=kind != "confirmed") for exchange in run.exchanges
+            ],
         )
 
-    def _shown(self, evidence: Evidence, *, whole: bool) -> Evidence:
+    def _masked(self, evidence: Evidence, *, whole: bool) -> Evidence:
         """Return evidence as the report has it, masked; ``whole`` with both bodies."""
         sent, body = (
-            self.help.mask(each) if whole else None for each in (evidence.sent, evidence.body)
+            self.help.mask(value) if whole else None for value in (evidence.sent, evidence.body)
         )
         return msgspec.structs.replace(
             evidence, request=self.help.mask(evidence.request), sent=sent, body=body
@@ -129,7 +133,7 @@ class Runner:
     # -- what runs share
 
     def shared(self, name: str) -> dict[str, Any]:
-        """Return a shared object, made once. Raises the same :class:`NoAnswer` every time."""
+        """Return a shared object, made once. Raises the same :class:`NoResponse` every time."""
         if name not in self._shared:
             try:
                 self._shared[name] = _ProbeRun(self, SHARED, next(self._words)).step(
@@ -137,9 +141,9 @@ class Runner:
                 )
             except NoResponse as error:
                 self._shared[name] = error
-        if isinstance(found := self._shared[name], NoResponse):
-            raise found
-        return found
+        if isinstance(shared := self._shared[name], NoResponse):
+            raise shared
+        return shared
 
     def send(self, owner: str, step: ProbeStep, at: Callable[[str], Any]) -> dict[str, Any]:
         """Return the response to a step's request. Its new object is removed after its owner."""
@@ -166,7 +170,7 @@ class Runner:
 
 
 class _ProbeRun:
-    """One probe, or one shared object, with what was answered so far."""
+    """One probe, or one shared object, with the responses so far."""
 
     def __init__(self, runner: Runner, owner: str, word: str) -> None:
         self._runner = runner
@@ -192,7 +196,7 @@ class _ProbeRun:
         return None
 
     def step(self, step: ProbeStep) -> dict[str, Any]:
-        """Return the answer of one step. Raises :class:`NoAnswer` and ``LookupError``."""
+        """Return the response to one step. Raises :class:`NoResponse` and ``LookupError``."""
         helpers = self._runner.help  # a probe that needs what is missing is not asked
         if step.wait is not None and helpers.advance:
             helpers.advance(step.wait)
@@ -210,8 +214,7 @@ class _ProbeRun:
         self.exchanges.append(response["exchange"])
         if step.needed and not 200 <= response["http"] < 300:
             raise NoResponse(
-                f"{step.do} was answered with {response['http']}"
-                f" {(response['error'] or {}).get('code', '')}"
+                f"{step.do} returned {response['http']} {(response['error'] or {}).get('code', '')}"
             )
         return response
 
@@ -241,11 +244,11 @@ class _ProbeRun:
         """Return the value of a reference. Raises ``LookupError`` if there is none."""
         value = self._value(path)
         if value is MISSING:
-            raise LookupError(f"the service's answer has no {path}")
+            raise LookupError(f"the service's response has no {path}")
         return value
 
-    def found(self, path: str) -> Any:
-        """Return the value that was answered at a path; None where there is none."""
+    def value_or_none(self, path: str) -> Any:
+        """Return the value at a path of the responses; None where there is none."""
         value = value_at(self.responses, path)
         return None if value is MISSING else value
 

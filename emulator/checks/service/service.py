@@ -25,7 +25,7 @@ from emulator.client.webhook_receiver import HttpReceiver, ReceivedRequest, Rece
 from emulator.document.references import Computed, filled
 from emulator.document.tree import MISSING
 
-# -- references to values of an answer, and the conditions that values are held against
+# -- references to values of a response, and the conditions that values are held against
 
 
 def error_of(status: int, body: Any) -> dict[str, Any] | None:
@@ -36,14 +36,14 @@ def error_of(status: int, body: Any) -> dict[str, Any] | None:
     if status < 400 or not isinstance(body, dict):
         return None
     nested = isinstance(body.get("error"), dict)
-    given = body["error"] if nested else body
+    error = body["error"] if nested else body
     return {
-        "shape": "nested" if nested else "flat" if "code" in given else "other",
-        "code": str(given.get("code", "")).upper(),
-        "type": str(given.get("type", "")).upper(),
-        "param": given.get("param"),
-        "message": given.get("message"),
-        "has": sorted(given),
+        "shape": "nested" if nested else "flat" if "code" in error else "other",
+        "code": str(error.get("code", "")).upper(),
+        "type": str(error.get("type", "")).upper(),
+        "param": error.get("param"),
+        "message": error.get("message"),
+        "has": sorted(error),
     }
 
 
@@ -53,7 +53,7 @@ def resolved(value: Any, at: Callable[[str], Any]) -> Any:
 
 
 def _percent_of(parts: Any, at: Callable[[str], Any]) -> int | float:
-    part, whole = (resolved(each, at) for each in parts)
+    part, whole = (resolved(part, at) for part in parts)
     rate = round(100 * part / whole, 4)
     return int(rate) if rate == int(rate) else rate
 
@@ -80,11 +80,11 @@ def holds(condition: Any, value: Any, at: Callable[[str], Any]) -> bool:
     )
 
 
-def _later(value: Any, given: Any, part: Callable[[datetime], Any]) -> bool:
+def _later(value: Any, start_and_days: Any, part: Callable[[datetime], Any]) -> bool:
     """Return whether an instant, or part of it, is that many days after the given one's."""
-    start, days = given
+    start, days = start_and_days
     try:
-        later, earlier = (part(datetime.fromisoformat(str(each))) for each in (value, start))
+        later, earlier = (part(datetime.fromisoformat(str(instant))) for instant in (value, start))
         return bool(later - earlier == timedelta(days=days))
     except (TypeError, ValueError):
         return False
@@ -99,8 +99,10 @@ CONDITIONS: Mapping[str, Callable[[Any, Any], bool]] = {
     ),
     "has": lambda value, names: isinstance(value, dict | list) and set(names) <= set(value),
     "length": lambda value, length: isinstance(value, list) and len(value) == length,
-    "days_after": lambda value, given: _later(value, given, lambda instant: instant),
-    "date_after": lambda value, given: _later(value, given, datetime.date),
+    "days_after": lambda value, start_and_days: _later(
+        value, start_and_days, lambda instant: instant
+    ),
+    "date_after": lambda value, start_and_days: _later(value, start_and_days, datetime.date),
 }
 """What a condition may ask of a value, by its word."""
 
@@ -117,11 +119,11 @@ class NothingListens(Exception):
 
 
 class NoResponse(Exception):
-    """The service gave no usable answer; the message says why."""
+    """The service gave no usable response; the message says why."""
 
 
 class Evidence(msgspec.Struct, frozen=True):
-    """A request, with its method, and its answer. ``body`` is JSON, or the text if it is not."""
+    """A request, with its method, and its response. ``body`` is JSON, or the text if it is not."""
 
     request: str
     sent: Any
@@ -163,22 +165,24 @@ class Service:
         It has the fields of the body, ``http``, ``headers``, ``header_names``, ``error`` and
         ``exchange``.
 
-        An answer of 429 or 5xx is asked for again, and so is a lost one: a POST carries an
-        Idempotency-Key for that. Raises :class:`NoAnswer`, or :class:`NothingListens` where nothing
-        listens at the start.
+        The request is sent again after a 429, a 5xx or a lost response: a POST carries an
+        Idempotency-Key for that. Raises :class:`NoResponse`, or :class:`NothingListens` where
+        nothing listens at the start.
         """
         content = (
             raw.encode() if raw is not None else b"" if sent is None else json.dumps(sent).encode()
         )
         usual = {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"}
         usual |= {"Idempotency-Key": uuid4().hex} if method == "POST" else {}
-        given = {name: value for name, value in {**usual, **headers}.items() if value is not None}
+        all_headers = {
+            name: value for name, value in {**usual, **headers}.items() if value is not None
+        }
         why = ""
         for attempt in range(ATTEMPTS):
             self._wait()
             try:
                 response = self._http.request(
-                    method, path.lstrip("/"), content=content, headers=given
+                    method, path.lstrip("/"), content=content, headers=all_headers
                 )
             except httpx.HTTPError as error:
                 why = f"{type(error).__name__}: {error}"
@@ -189,7 +193,7 @@ class Service:
             self._is_there = True
             if response.status_code != 429 and response.status_code < 500:
                 break
-            why = f"{method} {path} was answered with {response.status_code} {ATTEMPTS} times"
+            why = f"{method} {path} returned {response.status_code} {ATTEMPTS} times"
             pause = response.headers.get("retry-after", "")
             self._sleep(min(float(pause), 120) if pause.isdigit() else 2**attempt)
         else:
@@ -211,7 +215,7 @@ class Service:
         }
 
     def _wait(self) -> None:
-        """Wait until the next request is due. Raises :class:`NoAnswer` at the limit of requests."""
+        """Wait until the next request is due. Raises :class:`NoResponse` at the most requests."""
         if self.sent >= self._most:
             raise NoResponse(
                 f"{self._most} requests were made, which is the most that were allowed"
@@ -223,7 +227,7 @@ class Service:
         self._next = max(now, self._next) + self._interval
 
 
-# -- webhooks: the end of a path is the status that they are answered with, after the ping
+# -- webhooks: the end of a path is the status of the response to them, after the ping
 
 
 EVENT_SECONDS = 60.0
@@ -240,7 +244,7 @@ class EventReceiver(HttpReceiver):
         self.url = (url or self.url).rstrip("/")
 
     def last(self, url: str, secret: str) -> dict[str, Any]:
-        """Return the last event at a URL, no ping. Raises :class:`NoAnswer` if none comes in time.
+        """Return the last event at a URL, no ping. Raises :class:`NoResponse` if none comes.
 
         Beside its fields it has ``headers`` and ``signature`` (hex, base64 or other).
         """
@@ -261,7 +265,7 @@ class EventReceiver(HttpReceiver):
 
     def _of(self, path: str) -> list[ReceivedRequest]:
         """Return the requests at a path; a tunnel before the receiver may add a path of its own."""
-        return next((found for at, found in self._received.items() if path.endswith(at)), [])
+        return next((requests for at, requests in self._received.items() if path.endswith(at)), [])
 
     def _respond(self, request: ReceivedRequest) -> ReceiverReply:
         with self._arrived:

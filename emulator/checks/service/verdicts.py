@@ -12,23 +12,24 @@ from emulator.checks.service.service import Evidence
 from emulator.document.probes import Collected
 from emulator.document.profile import Profile, Refuted
 
-Answered = Literal["confirmed", "differs", "not_answered", "not_asked"]
+VerdictKind = Literal["confirmed", "differs", "not_answered", "not_asked"]
 
-KINDS: tuple[Answered, ...] = get_args(Answered)
+KINDS: tuple[VerdictKind, ...] = get_args(VerdictKind)
 
 LONGEST_LINE = 300
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """What one probe found out about its assumption.
+    """The result of one probe: whether its assumption holds.
 
     ``assumptions`` and ``settings`` are values of the service, ``learnt`` others that no setting
-    follows. ``observed`` are the values that were looked at. ``why`` says what hindered an answer.
+    follows. ``observed`` are the values that were looked at. ``why`` is the reason where
+    there is no result.
     """
 
     probe: str
     number: str
-    verdict: Answered
+    verdict: VerdictKind
     assumptions: dict[str, str] = {}
     settings: dict[str, Any] = {}
     learnt: dict[str, Any] = {}
@@ -38,18 +39,19 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
     def finding(self, severity: str) -> Finding:
         """Return the verdict with the values to follow, the observation, and the last request."""
-        found = ", ".join(
+        values = ", ".join(
             f"{name}={value}" for name, value in {**self.assumptions, **self.settings}.items()
         )
         name = f"{self.number} {self.probe}"
-        title = f"{name}: {self.verdict.replace('_', ' ')}{found and f' ({found})'}"
+        title = f"{name}: {self.verdict.replace('_', ' ')}{values and f' ({values})'}"
         seen = (
             [self.why]
             if self.why
             else [f"{path} is {value!r}" for path, value in self.observed.items()]
         )
         last = [
-            f"{each.request} {each.status} {each.request_id or ''}" for each in self.evidence[-1:]
+            f"{exchange.request} {exchange.status} {exchange.request_id or ''}"
+            for exchange in self.evidence[-1:]
         ]
         return Finding(
             name, title, [line[:LONGEST_LINE] for line in (*seen, *last)], severity=severity
@@ -69,25 +71,27 @@ class CalibrationReport(msgspec.Struct, frozen=True, kw_only=True):
     requests: int
     verdicts: list[Verdict]
 
-    def of(self, kind: Answered) -> list[Verdict]:
-        return [each for each in self.verdicts if each.verdict == kind]
+    def of(self, kind: VerdictKind) -> list[Verdict]:
+        return [verdict for verdict in self.verdicts if verdict.verdict == kind]
 
     def as_json(self) -> dict[str, Any]:
         """Return, per kind of verdict, a list of ``{number, assumption, value, evidence, …}``."""
-        lists: dict[str, Any] = {kind: [_row(each) for each in self.of(kind)] for kind in KINDS}
+        lists: dict[str, Any] = {
+            kind: [_row(verdict) for verdict in self.of(kind)] for kind in KINDS
+        }
         return {"url": self.url, "date": self.date, "requests": self.requests, **lists}
 
     def report(self, profile: Profile, drift: Sequence[str] = ()) -> Report:
         """Return the differences from a profile, the wrong assumptions, and the open questions."""
         findings = [Finding("the profile", line) for line in drift]
-        findings += [each.finding("warning") for each in self.of("differs")]
-        findings += [each.finding("info") for each in self.of("not_answered")]
+        findings += [verdict.finding("warning") for verdict in self.of("differs")]
+        findings += [verdict.finding("info") for verdict in self.of("not_answered")]
         counted = ", ".join(f"{len(self.of(kind))} {kind.replace('_', ' ')}" for kind in KINDS)
         return Report(
             "compare service",
             f"{counted}; {self.requests} requests.",
             findings,
-            right=[f"{each.number} {each.probe}" for each in self.of("confirmed")],
+            right=[f"{verdict.number} {verdict.probe}" for verdict in self.of("confirmed")],
             notes=[f"{profile.sentence()}."],
             facts=self.as_json(),
         )
@@ -97,13 +101,13 @@ def _row(verdict: Verdict) -> dict[str, Any]:
     assumption, value = next(
         iter({**verdict.assumptions, **verdict.settings}.items()), (None, None)
     )
-    shown = {name: getattr(verdict, name) for name in ("observed", "learnt", "why")}
+    fields = {name: getattr(verdict, name) for name in ("observed", "learnt", "why")}
     return {
         "number": verdict.number,
         "probe": verdict.probe,
         "assumption": assumption,
         "value": value,
-        **shown,
+        **fields,
         "evidence": msgspec.to_builtins(verdict.evidence),
     }
 
@@ -121,13 +125,13 @@ def profile_of(known: Collected, report: CalibrationReport, known_numbers: int) 
     values = {
         name: {
             key: value
-            for each in (*confirmed, *differing)
-            for key, value in getattr(each, name).items()
+            for verdict in (*confirmed, *differing)
+            for key, value in getattr(verdict, name).items()
         }
         for name in ("settings", "assumptions", "learnt")
     }
-    broken = {each.number for each in differing if not each.followed}
-    held = {each.number for each in (*confirmed, *differing)}
+    broken = {verdict.number for verdict in differing if not verdict.followed}
+    held = {verdict.number for verdict in (*confirmed, *differing)}
     return Profile(
         service=report.url,
         date=report.date,
@@ -135,14 +139,16 @@ def profile_of(known: Collected, report: CalibrationReport, known_numbers: int) 
         confirmed=sorted(held - broken),
         refuted=[
             Refuted(
-                number=each.number,
-                probe=each.probe,
-                asked=known.probes[each.probe].asks,
-                observed=each.observed,
-                followed=each.followed,
-                request_ids=[one.request_id for one in each.evidence if one.request_id],
+                number=verdict.number,
+                probe=verdict.probe,
+                asked=known.probes[verdict.probe].asks,
+                observed=verdict.observed,
+                followed=verdict.followed,
+                request_ids=[
+                    exchange.request_id for exchange in verdict.evidence if exchange.request_id
+                ],
             )
-            for each in differing
+            for verdict in differing
         ],
         **values,
     )

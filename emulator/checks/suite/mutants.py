@@ -1,6 +1,6 @@
 """Mutants: services that are each wrong in one way, by the mutation points at which they strike.
 
-What is said of each, and what the simple ones do, stands in ``fixtures/mutants.yaml``.
+``fixtures/mutants.yaml`` has the texts about each, and the changes of the simple ones.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class MutationPoint(Enum):
     """A place where a value passes. A change gets the value and what is named after it here."""
 
     REQUESTED = "a ClientRequest, before it is handled"
-    ANSWERED = "a ServiceAnswer to a request of /v1"
-    SHOWN = "a JSON object in an answer, or in an event on its way to an endpoint"
+    RESPONDED = "a ServiceResponse to a request of /v1"
+    SHOWN = "a JSON object in a response, or in an event on its way to an endpoint"
     DELIVERED = "the JSON of an event on its way to an endpoint, before it is signed; the world"
     SIGNED = "the SignedRequest to an endpoint; the endpoint"
     STORED = "a record that is added or changed; the record before, or None"
@@ -83,7 +83,7 @@ class ClientRequest(NamedTuple):
 
 
 class ServiceResponse(NamedTuple):
-    """An answer with a JSON body, and the method of its request."""
+    """A response with a JSON body, and the method of its request."""
 
     method: str
     status: int
@@ -93,12 +93,14 @@ class ServiceResponse(NamedTuple):
 # -- changes of one kind
 
 
-def shown(kind: type[Record], fields: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> Wrong:
+def wrong_object(
+    kind: type[Record], fields: Callable[[Mapping[str, Any]], Mapping[str, Any]]
+) -> Wrong:
     """Show objects of a kind with wrong ``fields``; empty where an object is shown as it is."""
     whole = set(kind.__struct_fields__) - set(hidden_fields(kind))
 
     def change(right: Mapping[str, Any]) -> Mapping[str, Any]:
-        # Some answers have only a few fields of an object.
+        # Some responses have only a few fields of an object.
         concerned = right["object"] == kind.kind and right.keys() >= whole
         return {**right, **fields(right)} if concerned else right
 
@@ -132,7 +134,7 @@ def delivered(fields: Callable[[Mapping[str, Any], Any], Mapping[str, Any]]) -> 
     return MutationPoint.DELIVERED, change
 
 
-# -- changes that take code: of payments and their effects, of webhooks, of requests and answers
+# -- changes that take code: of payments and their effects, of webhooks, of requests and responses
 
 
 def collected_twice(concerns: Callable[[PaymentIntent], bool]) -> Wrong:
@@ -143,7 +145,9 @@ def collected_twice(concerns: Callable[[PaymentIntent], bool]) -> Wrong:
             return reaction
         id = event.data.object.payment_intent
         intent = world.get(PaymentIntent, id)
-        is_first = sum(each.payment_intent == id for each in world.table(Transaction)) == 1
+        is_first = (
+            sum(transaction.payment_intent == id for transaction in world.table(Transaction)) == 1
+        )
         return (
             _issue_and_collect_again
             if intent is not None and concerns(intent) and is_first
@@ -169,8 +173,8 @@ CAPTURED = ("requires_capture", "succeeded")
 def _failed_with_2xx(response: ServiceResponse) -> ServiceResponse:
     """Change POST responses alone: create and confirm ask to pay, a read has other sources."""
     intent = response.body
-    asked = response.method == "POST" and intent.get("object") == PaymentIntent.kind
-    if not asked or intent.get("status") != "succeeded":
+    asks_to_pay = response.method == "POST" and intent.get("object") == PaymentIntent.kind
+    if not asks_to_pay or intent.get("status") != "succeeded":
         return response
     error = {"code": operator.DOWN, "message": "The payment operator is down."}
     return response._replace(
@@ -215,7 +219,7 @@ AMOUNTS = ("amount", "amount_total", "total")
 
 def _of_another_customer(subject: Mapping[str, Any], world: World) -> dict[str, Any]:
     own = subject.get("customer")
-    others = (each.id for each in world.table(Customer) if each.id != own)
+    others = (customer.id for customer in world.table(Customer) if customer.id != own)
     return {"customer": next(others, "cust_000000000000000000000000")} if own else {}
 
 
@@ -245,7 +249,7 @@ def _unfiltered(request: ClientRequest) -> ClientRequest:
 
 
 def _listed(fields: Callable[[Any], Mapping[str, Any]]) -> Wrong:
-    """Answer lists with wrong ``fields``."""
+    """Respond with lists that have wrong ``fields``."""
 
     def change(response: ServiceResponse) -> ServiceResponse:
         is_list = isinstance(response.body, dict) and response.body.get("object") == "list"
@@ -255,7 +259,7 @@ def _listed(fields: Callable[[Any], Mapping[str, Any]]) -> Wrong:
             else response
         )
 
-    return MutationPoint.ANSWERED, change
+    return MutationPoint.RESPONDED, change
 
 
 def _other_code(response: ServiceResponse) -> ServiceResponse:
@@ -280,37 +284,42 @@ def _held(seconds: float, request: ClientRequest, world: World | None) -> float:
 
 
 WRONG: Mapping[str, Wrong] = {
-    "payment-failed-with-2xx": (MutationPoint.ANSWERED, _failed_with_2xx),
+    "payment-failed-with-2xx": (MutationPoint.RESPONDED, _failed_with_2xx),
     "payment-short": created(PaymentIntent, lambda intent: {"amount": intent.amount - 1}),
     "payment-twice": collected_twice(lambda intent: intent.invoice is None),
-    "payment-other-reason": shown(
+    "payment-other-reason": wrong_object(
         PaymentIntent,
-        lambda it: (
-            {"last_error": {**it["last_error"], "code": "UPSTREAM_ERROR"}}
-            if it["last_error"]
+        lambda intent: (
+            {"last_error": {**intent["last_error"], "code": "UPSTREAM_ERROR"}}
+            if intent["last_error"]
             else {}
         ),
     ),
-    "transaction-other-currency": shown(
-        Transaction, lambda it: {"currency": "XAF" if it["currency"] == "EUR" else "EUR"}
+    "transaction-other-currency": wrong_object(
+        Transaction,
+        lambda transaction: {"currency": "XAF" if transaction["currency"] == "EUR" else "EUR"},
     ),
     "capture-whole": changed(
         PaymentIntent,
-        lambda old, it: (
-            {"amount_received": it.amount} if (old.status, it.status) == CAPTURED else {}
+        lambda old, new: (
+            {"amount_received": new.amount} if (old.status, new.status) == CAPTURED else {}
         ),
     ),
     "transaction-without-fee": created(
         Transaction,
-        lambda it: (
-            {"fee": 0, "net_amount": it.amount - it.commission} if it.type == "deposit" else {}
+        lambda transaction: (
+            {"fee": 0, "net_amount": transaction.amount - transaction.commission}
+            if transaction.type == "deposit"
+            else {}
         ),
     ),
     "refund-short": created(Refund, lambda refund: {"amount": refund.amount - 1}),
     "invoice-paid-twice": collected_twice(lambda intent: intent.invoice is not None),
-    "invoice-due-early": shown(
+    "invoice-due-early": wrong_object(
         Invoice,
-        lambda it: {"due_date": calendar.day_plus(it["due_date"], -1)} if it["due_date"] else {},
+        lambda invoice: (
+            {"due_date": calendar.day_plus(invoice["due_date"], -1)} if invoice["due_date"] else {}
+        ),
     ),
     "first-charge-fails": (MutationPoint.REACTED, _first_charge_declined),
     "renewal-never": _boundary(of_trial=False),
@@ -322,13 +331,15 @@ WRONG: Mapping[str, Wrong] = {
     "subscription-too-dear": created(
         Subscription, lambda subscription: {"unit_amount": subscription.unit_amount + 1}
     ),
-    "period-ends-late": shown(
+    "period-ends-late": wrong_object(
         Subscription,
-        lambda it: {"current_period_end": calendar.plus(it["current_period_end"], days=1)},
+        lambda subscription: {
+            "current_period_end": calendar.plus(subscription["current_period_end"], days=1)
+        },
     ),
     "metadata-lost": (
         MutationPoint.SHOWN,
-        lambda it: {**it, "metadata": {}} if it.get("metadata") else it,
+        lambda subject: {**subject, "metadata": {}} if subject.get("metadata") else subject,
     ),
     "customer-change-lost": changed(
         Customer, lambda old, new: {name: getattr(old, name) for name in IDENTITY}
@@ -337,16 +348,20 @@ WRONG: Mapping[str, Wrong] = {
     "webhook-about-another-customer": delivered(_of_another_customer),
     "webhook-without-metadata": (MutationPoint.DELIVERED, _without_metadata),
     "webhook-amount-too-high": delivered(
-        lambda it, world: {name: it[name] + 1 for name in AMOUNTS if isinstance(it.get(name), int)}
+        lambda subject, world: {
+            name: subject[name] + 1 for name in AMOUNTS if isinstance(subject.get(name), int)
+        }
     ),
     "webhook-signed-over-other-bytes": (MutationPoint.SIGNED, _other_bytes),
     "webhook-unsigned": (MutationPoint.SIGNED, lambda request, endpoint: unsigned(request)),
     "idempotency-ignored": (MutationPoint.REQUESTED, _keyless),
     "filters-ignored": (MutationPoint.REQUESTED, _unfiltered),
-    "list-skips-one": _listed(lambda it: {"data": it["data"][:-1]} if len(it["data"]) > 1 else {}),
-    "list-ends-early": _listed(lambda it: {"pagination": {**it["pagination"], "next": None}}),
-    "list-reversed": _listed(lambda it: {"data": it["data"][::-1]}),
-    "error-code-unknown": (MutationPoint.ANSWERED, _other_code),
+    "list-skips-one": _listed(
+        lambda page: {"data": page["data"][:-1]} if len(page["data"]) > 1 else {}
+    ),
+    "list-ends-early": _listed(lambda page: {"pagination": {**page["pagination"], "next": None}}),
+    "list-reversed": _listed(lambda page: {"data": page["data"][::-1]}),
+    "error-code-unknown": (MutationPoint.RESPONDED, _other_code),
 }
 """The mutants that take code."""
 
@@ -373,7 +388,7 @@ def _wrong(name: str, row: Mapping[str, Any]) -> Wrong:
                 filled(seen.get("as", {}), right.__getitem__) | higher if all(has + lacks) else {}
             )
 
-        return shown(KINDS[seen["kind"]], fields)
+        return wrong_object(KINDS[seen["kind"]], fields)
     return WRONG[name]
 
 

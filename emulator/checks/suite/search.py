@@ -26,7 +26,7 @@ class SuiteReport(NamedTuple):
 
     ``untouched`` are the mutants that do not concern the command, ``left_out`` those that a client
     must not depend on; ``remaining`` counts those that were not tried. ``repeat`` tries one again;
-    ``{case}`` stands for its name.
+    ``{case}`` stands for the mutant's name.
     """
 
     caught: Sequence[Mutant]
@@ -69,12 +69,19 @@ class SuiteReport(NamedTuple):
         return f"{int(self.score)} %: {caught}; {len(self.untouched)} not applicable."
 
     def report(self) -> Report:
-        """Return what was found, one finding for each mutant that survives."""
+        """Return the report: one finding for each mutant that survives."""
         findings = []
-        for row in self.survived:
-            again = self.repeat.replace("{case}", row.name)
+        for mutant in self.survived:
+            again = self.repeat.replace("{case}", mutant.name)
             findings.append(
-                Finding(row.name, f"no test fails when {row.wrong}", (), row.look, again, "warning")
+                Finding(
+                    mutant.name,
+                    f"no test fails when {mutant.wrong}",
+                    (),
+                    mutant.look,
+                    again,
+                    "warning",
+                )
             )
         if not self.caught and len(self.survived) >= SAYS_NOTHING:
             nothing = (
@@ -82,7 +89,8 @@ class SuiteReport(NamedTuple):
             )
             findings = [Finding("suite", nothing)]
         caught, untouched, left_out = (
-            [row.name for row in rows] for rows in (self.caught, self.untouched, self.left_out)
+            [mutant.name for mutant in mutants]
+            for mutants in (self.caught, self.untouched, self.left_out)
         )
         notes = []
         if left_out:
@@ -139,11 +147,11 @@ def try_mutants(
     """
     runs = Runs[Mutant, MutantRun](play, limits)
     named = [
-        row
-        for row in mutants.values()
-        if not named_by(row, skip) and (not only or named_by(row, only))
+        mutant
+        for mutant in mutants.values()
+        if not named_by(mutant, skip) and (not only or named_by(mutant, only))
     ]
-    wanted = [row for row in named if only or not row.is_optional]
+    wanted = [mutant for mutant in named if only or not mutant.is_optional]
     try:
         right = play(None)
     except KeyboardInterrupt:
@@ -151,54 +159,58 @@ def try_mutants(
     if right.failure is not None:
         return SuiteReport((), (), (), failure=right.failure)
     concerning = _narrowed(
-        [row for row in wanted if row.name in right.reached], right.reached, play
+        [mutant for mutant in wanted if mutant.name in right.reached], right.reached, play
     )
     runs.play_all(concerning)
     played = runs.endings
     # A part of the tests may do other things than all of them do.
     lost = [
-        row
-        for row in concerning
-        if row.tests and row.name in played and row.name not in played[row.name].reached
+        mutant
+        for mutant in concerning
+        if mutant.tests and mutant.name in played and mutant.name not in played[mutant.name].reached
     ]
-    runs.play_all([] if runs.interrupted else [row._replace(tests=None) for row in lost])
+    runs.play_all([] if runs.interrupted else [mutant._replace(tests=None) for mutant in lost])
     # A mutant that was not reached this time says nothing about the command.
     tried = [
-        row for row in concerning if row.name in played and row.name in played[row.name].reached
+        mutant
+        for mutant in concerning
+        if mutant.name in played and mutant.name in played[mutant.name].reached
     ]
     return SuiteReport(
-        left_out=[row for row in named if row not in wanted and row.name in right.reached],
-        caught=[row for row in tried if played[row.name].failure is not None],
-        survived=[row for row in tried if played[row.name].failure is None],
-        untouched=[row for row in named if row.name not in right.reached],
+        left_out=[
+            mutant for mutant in named if mutant not in wanted and mutant.name in right.reached
+        ],
+        caught=[mutant for mutant in tried if played[mutant.name].failure is not None],
+        survived=[mutant for mutant in tried if played[mutant.name].failure is None],
+        untouched=[mutant for mutant in named if mutant.name not in right.reached],
         remaining=len(concerning) - len(played),
         interrupted=runs.interrupted,
     )
 
 
 def _narrowed(
-    rows: list[Mutant],
+    mutants: list[Mutant],
     apps: Mapping[str, Collection[str | None]],
     play: Callable[[Mutant | None], MutantRun],
 ) -> list[Mutant]:
     """Return the mutants with the tests they need; unchanged if the tests do not pass alone."""
-    narrowed = [row._replace(tests=_own_tests(apps.get(row.name, ()))) for row in rows]
-    fewest = min((row.tests for row in narrowed if row.tests), key=len, default=None)
+    narrowed = [mutant._replace(tests=_own_tests(apps.get(mutant.name, ()))) for mutant in mutants]
+    fewest = min((mutant.tests for mutant in narrowed if mutant.tests), key=len, default=None)
     right = Mutant(
         "right", "nothing is wrong", "", (MutationPoint.SHOWN, lambda right: right), tests=fewest
     )
     # The second run shows that the first one leaves nothing behind.
     if fewest is None or any(play(right).failure is not None for _ in range(2)):
-        return rows
+        return mutants
     return narrowed
 
 
 def _own_tests(apps: Collection[str | None]) -> frozenset[str] | None:
     """Return the tests behind these Apps, if each App begins with a test's digest."""
     known = [re.fullmatch(r"([0-9a-f]{12})-.+", app or "") for app in apps]
-    return frozenset(each[1] for each in known if each) if known and all(known) else None
+    return frozenset(match[1] for match in known if match) if known and all(known) else None
 
 
-def named_by(row: Mutant, patterns: Sequence[str]) -> bool:
+def named_by(mutant: Mutant, patterns: Sequence[str]) -> bool:
     """Return whether a pattern such as ``refund-*`` names a mutant."""
-    return any(fnmatchcase(row.name, pattern) for pattern in patterns)
+    return any(fnmatchcase(mutant.name, pattern) for pattern in patterns)

@@ -71,19 +71,19 @@ class WrongService:
             app=self.responses,
         )
 
-    def shown(self, value: Any, app: str | None) -> Any:
+    def passed_objects(self, value: Any, app: str | None) -> Any:
         """Return a JSON value whose objects have passed their mutation points, inner ones first."""
         if isinstance(value, list):
-            return [self.shown(each, app) for each in value]
+            return [self.passed_objects(part, app) for part in value]
         if not isinstance(value, dict):
             return value
-        inner = {name: self.shown(each, app) for name, each in value.items()}
+        inner = {name: self.passed_objects(part, app) for name, part in value.items()}
         return self.passed(MutationPoint.SHOWN, inner, app=app) if "object" in inner else inner
 
     def responses(self, app: ASGIApp) -> ASGIApp:
         """Return the service's or the control API: objects in responses pass their mutation point.
 
-        Requests to the service and its answers pass theirs as well. The control API stays right:
+        Requests to the service and its responses pass theirs as well. The control API stays right:
         tests need it.
         """
 
@@ -97,7 +97,7 @@ class WrongService:
                 request = self.passed(MutationPoint.REQUESTED, request, app=name)
                 context.query_string, context.headers = request.query, dict(request.headers)
                 context.raw_headers = [
-                    each for each in context.raw_headers if each[0] in request.headers
+                    header for header in context.raw_headers if header[0] in request.headers
                 ]
             start: Message = {}
             parts: list[bytes] = []
@@ -134,13 +134,13 @@ class WrongService:
         self, context: RequestContext, app: str | None, start: Message, body: bytes
     ) -> tuple[Message, bytes]:
         right = ServiceResponse(context.method, start["status"], json.loads(body))
-        wrong = right._replace(body=self.shown(right.body, app))
+        wrong = right._replace(body=self.passed_objects(right.body, app))
         if context.path.startswith(SERVICE):
-            wrong = self.passed(MutationPoint.ANSWERED, wrong, app=app)
+            wrong = self.passed(MutationPoint.RESPONDED, wrong, app=app)
         if wrong == right:
             return start, body
         body = encode(wrong.body)
-        headers = [each for each in start["headers"] if each[0] != b"content-length"]
+        headers = [header for header in start["headers"] if header[0] != b"content-length"]
         length = (b"content-length", str(len(body)).encode())
         return {**start, "status": wrong.status, "headers": [length, *headers]}, body
 
@@ -209,7 +209,7 @@ class WrongSender(WebhookSender):
         endpoint = world.require(WebhookEndpoint, post.webhook)
         event = json.loads(request.body)
         delivered = self._service.passed(MutationPoint.DELIVERED, event, world, app=world.name)
-        wrong = self._service.shown(delivered, world.name)
+        wrong = self._service.passed_objects(delivered, world.name)
         if wrong != event:
             again = signed(
                 endpoint, encode(wrong), delivery=post.delivery, event=event["id"], epoch=epoch

@@ -413,7 +413,7 @@ def test_one_that_forgets_ships_twice_and_one_that_verifies_nothing_is_found_by_
     for words in (
         "1. An event that comes twice is handled twice: the check returns 2 instead of 1\n",
         (
-            "checkout.session.completed: answered too late, so delivered again\n        the check"
+            "checkout.session.completed: responded too late, so delivered again\n        the check"
             " returns 2 instead of 1\n"
         ),
         "checkout.session.completed: delivered twice\n",

@@ -17,7 +17,13 @@ from contract_tests.support.sandbox import RunningServer
 from emulator.checks.service.runner import Help, Runner
 from emulator.checks.service.service import EventReceiver, Service
 from emulator.checks.service.verdicts import CalibrationReport
-from emulator.checks.suite.mutants import MUTANTS, Mutant, MutationPoint, ServiceResponse, shown
+from emulator.checks.suite.mutants import (
+    MUTANTS,
+    Mutant,
+    MutationPoint,
+    ServiceResponse,
+    wrong_object,
+)
 from emulator.checks.suite.wrong_service import WrongService
 from emulator.document.probes import collected
 from emulator.engine.redaction import redact_value
@@ -139,13 +145,13 @@ def _error(
             status=other_status or status, body={"error": changed} if nested else changed
         )
 
-    return _deviation((MutationPoint.ANSWERED, change), probe)
+    return _deviation((MutationPoint.RESPONDED, change), probe)
 
 
 def _shown(
     probe: str, kind: Any, fields: Callable[[Mapping[str, Any]], Mapping[str, Any]]
 ) -> Deviation:
-    return _deviation(shown(kind, fields), probe)
+    return _deviation(wrong_object(kind, fields), probe)
 
 
 def _lists_without_previous(response: ServiceResponse) -> ServiceResponse:
@@ -173,7 +179,7 @@ DEVIATIONS = (
     ),
     _error("method-not-allowed", "PAYMENT_METHOD_NOT_SUPPORTED", 422, "INVALID_FIELD"),
     _error("idempotency", "IDEMPOTENCY_CONFLICT", 409, "VALIDATION_ERROR", 422),
-    _deviation((MutationPoint.ANSWERED, _lists_without_previous), "previous-page"),
+    _deviation((MutationPoint.RESPONDED, _lists_without_previous), "previous-page"),
     _shown(
         "one-word-name",
         Customer,

@@ -72,7 +72,7 @@ test("a receiver that knows what it has handled ends the same", withPayments(asy
 
 test("one that forgets counts twice, and what its check returns says so", withPayments(async (payments) => {
   await assert.rejects(() => payments.testApp(scenario(false), { only: WEBHOOKS }), (error) => {
-    assert.match(error.message, /delivered twice\n.*answered too late, so delivered again\n.*returns 2 instead of 1\n/);
+    assert.match(error.message, /delivered twice\n.*responded too late, so delivered again\n.*returns 2 instead of 1\n/);
     assert.doesNotMatch(error.message, /an hour late/);
     return true;
   });
