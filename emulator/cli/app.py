@@ -188,11 +188,11 @@ class CommandRuns:
             TemporaryDirectory() as folder,
             sandbox(self.commands, key, self._line.worlds, killer.parts() if killer else None) as (
                 url,
-                found,
+                start_variables,
             ),
             Api(url, key) as api,
         ):
-            variables = {**found, FOLDER: folder}
+            variables = {**start_variables, FOLDER: folder}
             arrange(api, case)
             failure = attempt(self._line.command, variables, ends.append)[0]
             if killer:
@@ -209,7 +209,7 @@ class CommandRuns:
                 except AssertionError as error:
                     ending = ending._replace(failure=ending.failure or str(error))
             own = key.split("_", 2)[-1]
-            self.other_apps |= {each["name"] for each in api.newest("/_emulator/apps")} - {own}
+            self.other_apps |= {app["name"] for app in api.newest("/_emulator/apps")} - {own}
         return ending if killer is None else ending._replace(reached=killer.has_struck)
 
     def other_apps_named(self) -> str:
@@ -258,8 +258,8 @@ def app_scenario(
         )
     except LookupError as error:
         raise click.BadParameter(str(error), param_hint="'only'") from None
-    found = report._replace(repeat='payments.testApp(scenario, { only: ["{case}"] })').report()
-    _send({"report": json.loads(as_json(found)), "text": found.text()})
+    result = report._replace(repeat='payments.testApp(scenario, { only: ["{case}"] })').report()
+    _send({"report": json.loads(as_json(result)), "text": result.text()})
 
 
 def _check() -> Any:
@@ -270,7 +270,7 @@ def _check() -> Any:
 
 
 def _ask(what: str) -> dict[str, Any]:
-    """Return the program's answer. Raises ``Abort`` if it has gone."""
+    """Return the program's reply. Raises ``Abort`` if it has gone."""
     _send({"ask": what})
     line = sys.stdin.readline()
     if not line:

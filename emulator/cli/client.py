@@ -34,7 +34,7 @@ def client(emulator: ControlClient, fail_on: str | None, output: ReportOutput) -
     """
     from emulator.checks.client import report
 
-    found = report([emulator.get("/audit")])
-    output.show(found)
+    result = report([emulator.get("/audit")])
+    output.show(result)
     failing = SEVERITIES[: SEVERITIES.index(fail_on) + 1] if fail_on else ()
-    return FOUND if any(each.severity in failing for each in found.findings) else 0
+    return FOUND if any(finding.severity in failing for finding in result.findings) else 0

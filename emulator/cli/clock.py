@@ -99,8 +99,8 @@ def advance(
     """
     if to and (by or until_event):
         raise click.UsageError("--to says how far; leave out DURATION and --until-event")
-    given = {"by": by, "to": to, "until_event": until_event}
-    body = {name: value for name, value in given.items() if value}
+    choices = {"by": by, "to": to, "until_event": until_event}
+    body = {name: value for name, value in choices.items() if value}
     if not body:
         raise click.UsageError(
             "how far? Give a DURATION such as 31d, --to INSTANT or --until-event EVENT"
@@ -163,17 +163,17 @@ def arrived(emulator: ControlClient, body: dict[str, Any]) -> Any:
         interrupted.set()
 
     before = signal.signal(signal.SIGINT, interrupt)
-    started, pause, shown = time.monotonic(), 0.02, TerminalLine()
+    started, pause, line = time.monotonic(), 0.02, TerminalLine()
     try:
         state = emulator.post("/clock/advance", body, Prefer="respond-async")
         path = f"/clock/advances/{state['id']}"
         while state["status"] == "running":
             if time.monotonic() - started >= 0.5:
                 jobs = counted(state["jobs"], "job")
-                shown.show(f"{state['progress']:.0%}  {when(state['now'])}  {jobs}")
+                line.show(f"{state['progress']:.0%}  {when(state['now'])}  {jobs}")
             method = "DELETE" if interrupted.wait(pause) else "GET"
             state, pause = emulator.call(method, path), min(2 * pause, 0.25)
         return state
     finally:
-        shown.end()
+        line.end()
         signal.signal(signal.SIGINT, before)

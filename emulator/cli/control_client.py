@@ -15,14 +15,14 @@ from emulator.client.connections import ConnectionFailed, NoConnection, Timeouts
 from emulator.client.messages import ApiRequest, ApiResponse, InvalidRequest
 
 CONTROL_TIMEOUTS = Timeouts(connect=5, response=None)
-"""A response may take any time: an advance answers when it is complete."""
+"""A response may take any time: that of an advance comes when it is complete."""
 
 PROBE = Timeouts(connect=5, response=5)
-"""The limits of the question whether an emulator answers at all."""
+"""The limits of a request that only finds out whether an emulator responds."""
 
 
 class Rejected(click.ClickException):
-    """The emulator answered with an error: ``body`` as it came, and a sentence for people."""
+    """The emulator's error response: ``body`` as it came, and a sentence for people."""
 
     def __init__(self, body: Any) -> None:
         self.body, error = body, body.get("error", body)
@@ -37,8 +37,8 @@ class Rejected(click.ClickException):
 class ControlClient(Api):
     """A running emulator for one App (key or name). Non-service paths are below ``/_emulator``.
 
-    All methods raise ``click.ClickException``, which says what to do, if there is no emulator or it
-    answers an error.
+    All methods raise ``click.ClickException``, which says what to do, if there is no emulator or
+    its response is an error.
     """
 
     def __init__(
@@ -80,10 +80,10 @@ class ControlClient(Api):
         if len(start.partition("_")[2]) >= 24:
             return start
         if start.startswith("req_"):
-            found = self.pages("/requests", 1_000)
+            matches = self.pages("/requests", 1_000)
         else:
-            found = iter(self.get("/search", query=start, page_size=PAGE)["data"])
-        ids = [each["id"] for each in found if each["id"].startswith(start)]
+            matches = iter(self.get("/search", query=start, page_size=PAGE)["data"])
+        ids = [match["id"] for match in matches if match["id"].startswith(start)]
         return ids[0] if len(ids) == 1 else start
 
     def stream(self, types: str) -> Iterator[tuple[str, Any]]:
@@ -135,12 +135,12 @@ def _explained(url: str) -> Iterator[None]:
 
 
 def accepted(url: str, response: ApiResponse) -> ApiResponse:
-    # Every answer of an emulator has a request id, and its errors are JSON, flat or nested as the
+    # Every response of an emulator has a request id, and its errors are JSON, flat or nested as the
     # App's settings say.
     if "request-id" not in response.headers:
         path = response.request.target.partition("?")[0]
         raise click.ClickException(
-            f"no emulator: {url}{path} answered {response.status_code}; is another program"
+            f"no emulator: {url}{path} returned {response.status_code}; is another program"
             " listening there?"
         )
     if not response.is_success:

@@ -70,8 +70,8 @@ class Demo:
     def run(self) -> None:
         click.secho("A subscription's first two months", bold=True)
         self._title(
-            "The shop registers its webhook URL. The service sends a ping, which the URL must"
-            " answer."
+            "The shop registers its webhook URL. The service sends a ping, to which the URL must"
+            " respond."
         )
         endpoint = self._call(
             "POST", "/v1/webhooks/", {"name": "Shop", "url": self._shop.url, "events": ["*"]}
@@ -171,7 +171,7 @@ class Shop:
         if event["type"] == "webhook.ping":
             self.pings += 1
         else:
-            given = request.headers.get("service-signature", "")
-            is_genuine = hmac.compare_digest(signature(self.secret, request.body), given)
+            sent_signature = request.headers.get("service-signature", "")
+            is_genuine = hmac.compare_digest(signature(self.secret, request.body), sent_signature)
             self.received.append((event["created_at"], event["type"], is_genuine))
         return ReceiverReply()

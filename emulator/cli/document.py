@@ -63,14 +63,14 @@ def document(
     from emulator.checks.document.object_factory import ObjectFactory, webhook_receiver
     from emulator.checks.document.suite import Suite
 
-    shown = TerminalLine()
+    line = TerminalLine()
     with webhook_receiver() as own:
         objects = ObjectFactory(base_url, headers(key), receiver or own.url, secrets.token_hex(4))
         try:
             suite = Suite(document, base_url, key, examples, seed, objects)
-            results = suite.run(lambda checked: shown.show(f"checking {checked}"))
+            results = suite.run(lambda checked: line.show(f"checking {checked}"))
         finally:
-            shown.end()
+            line.end()
     return output.show(results.report())
 
 

@@ -10,7 +10,7 @@ import click
 
 from emulator.cli.control_client import ControlClient
 from emulator.cli.options import ID
-from emulator.cli.output import Listing, Row, Shown, list_options, print_list, printable
+from emulator.cli.output import Listing, ListView, Row, list_options, print_list, printable
 
 EMAIL_KINDS = (
     "invoice",
@@ -39,7 +39,7 @@ EMAILS = Listing("/emails", "emails", email_row, then=lambda email: f"emails {em
 @click.option("--kind", type=click.Choice(EMAIL_KINDS), help="Only emails of this kind.")
 @list_options("newest")
 def emails(
-    emulator: ControlClient, shown: Shown, *, email: str | None, form: str | None, **filters: Any
+    emulator: ControlClient, view: ListView, *, email: str | None, form: str | None, **filters: Any
 ) -> None:
     """Show the emails sent to customers, or one EMAIL.
 
@@ -52,14 +52,14 @@ def emails(
     if email is None and form:
         raise click.UsageError(f"--{form} shows one email; give its id")
     if email is None:
-        print_list(emulator, EMAILS, filters, shown)
+        print_list(emulator, EMAILS, filters, view)
         return
     path = f"/emails/{emulator.whole_id(email)}"
     if form:
         sys.stdout.flush()
         sys.stdout.buffer.write(emulator.send("GET", f"{path}/{form}").content)
         sys.stdout.buffer.flush()
-    elif shown.as_json:
+    elif view.as_json:
         click.echo(json.dumps(emulator.get(path)))
     else:
         click.echo(readable(emulator.send("GET", f"{path}/raw").content))

@@ -8,7 +8,7 @@ import click
 
 from emulator.cli.control_client import ControlClient
 from emulator.cli.options import EVENT_TYPE, ID
-from emulator.cli.output import Listing, Row, Shown, follow, list_options, print_list
+from emulator.cli.output import Listing, ListView, Row, follow, list_options, print_list
 
 
 def about(event: Any) -> str:
@@ -39,7 +39,7 @@ EVENTS = Listing(
 @click.option("--type", type=EVENT_TYPE, help="Only events of this type.")
 @click.option("--object", type=ID, metavar="ID", help="Only events about this object.")
 @list_options("newest")
-def events(emulator: ControlClient, shown: Shown, *, follow: bool, **filters: Any) -> None:
+def events(emulator: ControlClient, view: ListView, *, follow: bool, **filters: Any) -> None:
     """Show events; --follow streams new ones.
 
     \b
@@ -49,4 +49,4 @@ def events(emulator: ControlClient, shown: Shown, *, follow: bool, **filters: An
     """
     if filters["object"]:
         filters["object"] = emulator.whole_id(filters["object"])
-    print_list(emulator, EVENTS, filters, shown, follow=follow)
+    print_list(emulator, EVENTS, filters, view, follow=follow)

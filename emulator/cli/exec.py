@@ -52,9 +52,9 @@ KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
     "exec",
     # Not those about a server: its port, which has an environment variable, its end, its output.
     params=[
-        each
-        for each in serve.params
-        if each.name not in ("port", "port_file", "quiet", "exit_with_stdin")
+        parameter
+        for parameter in serve.params
+        if parameter.name not in ("port", "port_file", "quiet", "exit_with_stdin")
     ],
     context_settings={"allow_interspersed_args": False},
 )
@@ -260,7 +260,7 @@ def _other_values(app: str, chosen: Mapping[str, Any]) -> Iterator[CommandRun]:
     settings = Fixtures(
         chosen["fixtures"], dict(chosen["chosen_assumptions"]), calibrated
     ).settings(app)
-    present = {each["name"]: each["value"] for each in assumptions_of(settings)}
+    present = {assumption["name"]: assumption["value"] for assumption in assumptions_of(settings)}
     for name, assumption in named_assumptions().items():
         yield from (
             CommandRun(name, value) for value in assumption.values if value != present[name]
@@ -271,7 +271,7 @@ def report_of(runs: Sequence[CommandRun]) -> Report:
     """Return the decisive assumptions: the command passes there or in the first run, not both."""
     first, *others = runs
     depending = [run for run in others if bool(run.status) != bool(first.status)]
-    found = [*([first] if first.status else []), *depending]
+    decisive = [*([first] if first.status else []), *depending]
     depends = f"depends on {len(depending)} of" if depending else "depends on none of"
     findings = [
         Finding(
@@ -280,7 +280,7 @@ def report_of(runs: Sequence[CommandRun]) -> Report:
             run.output.splitlines()[-LAST_LINES:] if run.status else (),
             again="" if run.assumption is None else f"--assume {run.assumption}={run.value}",
         )
-        for run in found
+        for run in decisive
     ]
     rows = [
         {
@@ -295,6 +295,6 @@ def report_of(runs: Sequence[CommandRun]) -> Report:
         "exec --assumptions all",
         f"The command {depends} {len(others)} other values of assumptions (/docs/assumptions).",
         findings,
-        right=[run.title for run in runs if run not in found],
+        right=[run.title for run in runs if run not in decisive],
         facts={"runs": rows},
     )

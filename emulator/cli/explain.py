@@ -41,40 +41,40 @@ def explain(emulator: ControlClient, id: str, *, every: bool, as_json: bool) -> 
     each caused in columns: clock, money, webhooks, emails. Repeats are counted.
     """
 
-    def text(found: Any) -> str:
+    def text(explanation: Any) -> str:
         # With ordinary spaces, once its lines are wrapped: amounts have others, and a terminal is
         # searched.
-        return "\n".join(story(found, every, names)).replace("\N{NO-BREAK SPACE}", " ")
+        return "\n".join(story(explanation, every, names)).replace("\N{NO-BREAK SPACE}", " ")
 
-    found = emulator.get(f"/explain/{emulator.whole_id(id)}")
-    names = {} if as_json else names_of(emulator, (step["object"] for step in found["chain"]))
-    print_line(found, text, as_json)
+    explanation = emulator.get(f"/explain/{emulator.whole_id(id)}")
+    names = {} if as_json else names_of(emulator, (step["object"] for step in explanation["chain"]))
+    print_line(explanation, text, as_json)
 
 
-def story(found: Any, every: bool, names: Mapping[str, str]) -> Iterator[str]:
+def story(explanation: Any, every: bool, names: Mapping[str, str]) -> Iterator[str]:
     """Yield the name, the sentence, and the episodes, the oldest first."""
     from emulator.insight.explain.explanation_text import episodes
 
     width = max(40, columns())
-    status = f", {found['status'].replace('_', ' ')}" if found["status"] else ""
-    yield click.style(found["name"] or found["id"], bold=True)
-    yield f"{found['kind'].replace('_', ' ')} {found['id']}{status}"
-    if found["summary"]:
+    status = f", {explanation['status'].replace('_', ' ')}" if explanation["status"] else ""
+    yield click.style(explanation["name"] or explanation["id"], bold=True)
+    yield f"{explanation['kind'].replace('_', ' ')} {explanation['id']}{status}"
+    if explanation["summary"]:
         yield ""
-        yield click.wrap_text(found["summary"], min(width, 100))
-    steps = episodes(found["chain"], found["id"])
-    shown = steps if every else steps[-LATEST:]
+        yield click.wrap_text(explanation["summary"], min(width, 100))
+    steps = episodes(explanation["chain"], explanation["id"])
+    last_steps = steps if every else steps[-LATEST:]
     yield ""
-    if len(shown) < len(steps):
-        yield f"{len(steps) - len(shown)} earlier; --all shows them"
+    if len(last_steps) < len(steps):
+        yield f"{len(steps) - len(last_steps)} earlier; --all shows them"
     before = ""
-    for episode in shown:
+    for episode in last_steps:
         head = heading(episode)
         if head != before:
             yield head
         before = head
         yield from entries(episode, names, width)
-    if not found["complete"]:
+    if not explanation["complete"]:
         yield "The journal no longer covers the start; this is reconstructed from what remains."
 
 
@@ -92,11 +92,11 @@ def entries(episode: Episode, names: Mapping[str, str], width: int) -> Iterator[
         entry.step["subject"] for entry in episode.entries if entry.step["kind"] == "delivery"
     }
     for entry in episode.entries:
-        said = words(entry, names)
-        if said and not (entry.step["kind"] == "event" and entry.step["subject"] in delivered):
+        text = words(entry, names)
+        if text and not (entry.step["kind"] == "event" and entry.step["subject"] in delivered):
             lane = f"  {entry.lane:8}  "
             lines = click.wrap_text(
-                said + (f" × {entry.times}" if entry.times > 1 else ""), width - len(lane) - 2
+                text + (f" × {entry.times}" if entry.times > 1 else ""), width - len(lane) - 2
             )
             yield "\n".join(
                 (click.style(lane, dim=True) if number == 0 else " " * (len(lane) + 2)) + line
@@ -115,24 +115,24 @@ def words(entry: Entry, names: Mapping[str, str]) -> str:
         step["outcome"] or "",
         names.get(step["object"], step["object"]),
     )
-    said = INSTANT.sub(lambda at: f"{at[1]} {clock_time(at[0])}", step["summary"])
-    said = said.replace(" null -> ", " → ").replace(" -> ", " → ")
+    text = INSTANT.sub(lambda at: f"{at[1]} {clock_time(at[0])}", step["summary"])
+    text = text.replace(" null -> ", " → ").replace(" -> ", " → ")
     match step["kind"]:
         case "request" if subject:
-            said = f"{subject}  {outcome if outcome >= '4' else ''}".rstrip()
+            text = f"{subject}  {outcome if outcome >= '4' else ''}".rstrip()
         case "job":
-            said = ": ".join(
+            text = ": ".join(
                 filter(None, [job_texts().get(subject, {}).get("label", subject), outcome])
             )
         case "transition" if "→" in subject:
-            said = transition(step, said.partition(" (")[2][:-1])
+            text = transition(step, text.partition(" (")[2][:-1])
         case "email":
-            said = fixture("console")["emails"][subject]
+            text = fixture("console")["emails"][subject]
         case "delivery":
-            said = f"{subject} → {name}  {outcome}"
+            text = f"{subject} → {name}  {outcome}"
         case "event":
-            said = f"{subject}  {name}" if entry.lane == "money" else str(subject)
-    return said
+            text = f"{subject}  {name}" if entry.lane == "money" else str(subject)
+    return text
 
 
 def transition(step: Any, details: str) -> str:

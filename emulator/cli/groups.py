@@ -43,14 +43,14 @@ class LazyGroup(click.Group):
         self.default = default
 
     def listed(self) -> list[str]:
-        return [name for name, each in self.commands.items() if not each.hidden]
+        return [name for name, command in self.commands.items() if not command.hidden]
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Insert the default command if none is named; raises ``UsageError`` if there is none."""
-        named = any(each in self.commands or each in ctx.help_option_names for each in args)
+        named = any(word in self.commands or word in ctx.help_option_names for word in args)
         mistyped = args and not args[0].startswith("-")
         if self.default and not named and not mistyped and not ctx.resilient_parsing:
             args = [self.default, *args]
@@ -109,11 +109,11 @@ def repeating(command: Sequence[str], *other: str, runs: Sequence[str] | None = 
     context = click.get_current_context()
     arguments: Sequence[str] = context.meta[REMEMBERED]
     split = len(arguments) - len(command)
-    options = [each for each in arguments[:split] if each not in ("--", "--json")]
+    options = [word for word in arguments[:split] if word not in ("--", "--json")]
     stays = [
-        each
-        for number, each in enumerate(options)
-        if each.partition("=")[0] not in NOT_REPEATED
+        word
+        for number, word in enumerate(options)
+        if word.partition("=")[0] not in NOT_REPEATED
         and (number == 0 or options[number - 1] not in NOT_REPEATED)
     ]
     path = other or context.command_path.split(" ")[1:]

@@ -1,4 +1,4 @@
-"""``health``: check that an emulator answers."""
+"""``health``: check that an emulator responds."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def health(url: str, as_json: bool) -> int:
     payments-emulator health
     payments-emulator health --url http://127.0.0.1:4747
 
-    Exit status 0 if it answers within five seconds, 1 if not. It needs no key and no control token,
-    and uses no proxy.
+    Exit status 0 if it responds within five seconds, 1 if not. It needs no key and no control
+    token, and uses no proxy.
     """
     try:
         with ControlClient(url, key=None, timeouts=PROBE) as emulator:
@@ -42,7 +42,9 @@ def health(url: str, as_json: bool) -> int:
         return 1
     print_line(
         response,
-        lambda it: f"{it['status']}: version {it['version']}, {counted(it['apps'], 'App')}",
+        lambda health: (
+            f"{health['status']}: version {health['version']}, {counted(health['apps'], 'App')}"
+        ),
         as_json,
     )
     return 0

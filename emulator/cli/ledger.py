@@ -11,7 +11,7 @@ import click
 
 from emulator.cli.control_client import ControlClient
 from emulator.cli.options import ID
-from emulator.cli.output import Row, Shown, list_options, print_line, print_rows, when
+from emulator.cli.output import ListView, Row, list_options, print_line, print_rows, when
 from emulator.client.api import PAGE
 from emulator.presentation.languages.language import plain_money
 
@@ -21,7 +21,7 @@ from emulator.presentation.languages.language import plain_money
 @click.option("--currency", metavar="CODE", help="Only this currency, such as XAF.")
 @list_options("newest movements of money (with --json entries, at most 100)")
 def ledger(
-    emulator: ControlClient, shown: Shown, object_id: str | None, currency: str | None
+    emulator: ControlClient, view: ListView, object_id: str | None, currency: str | None
 ) -> int:
     """Show where the money is, and whether it adds up.
 
@@ -38,37 +38,39 @@ def ledger(
         "object": object_id and emulator.whole_id(object_id),
         "currency": currency,
     }
-    found = emulator.get("/ledger", **filters, page_size=min(shown.limit, PAGE))
-    if shown.as_json:
-        click.echo(json.dumps(found))
+    overview = emulator.get("/ledger", **filters, page_size=min(view.limit, PAGE))
+    if view.as_json:
+        click.echo(json.dumps(overview))
     else:
-        for line in books(found["totals"]):
+        for line in books(overview["totals"]):
             click.echo(line)
         by_cause = groupby(
             emulator.newest("/ledger", **filters),
-            lambda each: (each["at"], each["cause"]["summary"]),
+            lambda entry: (entry["at"], entry["cause"]["summary"]),
         )
-        movements = [list(own) for _, own in islice(by_cause, shown.limit)]
-        print_rows(emulator, movements[::-1], movement_row, shown)
-        print_line(found, balance, as_json=False)
-    return 0 if found["balanced"] else 1
+        movements = [list(own) for _, own in islice(by_cause, view.limit)]
+        print_rows(emulator, movements[::-1], movement_row, view)
+        print_line(overview, balance, as_json=False)
+    return 0 if overview["balanced"] else 1
 
 
 def books(totals: list[Any]) -> Iterator[str]:
-    currencies = list(dict.fromkeys(each["currency"] for each in totals))
-    shown = {
-        (each["account"], each["currency"]): plain_money(each["amount"], each["currency"])
-        for each in totals
+    currencies = list(dict.fromkeys(total["currency"] for total in totals))
+    amounts = {
+        (total["account"], total["currency"]): plain_money(total["amount"], total["currency"])
+        for total in totals
     }
     widths = {
-        each: max(len(text) for (_, currency), text in shown.items() if currency == each)
-        for each in currencies
+        currency: max(len(text) for (_, other), text in amounts.items() if other == currency)
+        for currency in currencies
     }
     from emulator.resources.ledger import BOOKS
 
-    for account in dict.fromkeys(each["account"] for each in totals):
-        amounts = (shown.get((account, each), "–").rjust(widths[each]) for each in currencies)
-        yield "  ".join([click.style(BOOKS[account].ljust(13), bold=True), *amounts])
+    for account in dict.fromkeys(total["account"] for total in totals):
+        texts = (
+            amounts.get((account, currency), "–").rjust(widths[currency]) for currency in currencies
+        )
+        yield "  ".join([click.style(BOOKS[account].ljust(13), bold=True), *texts])
     if totals:
         yield ""
 
@@ -87,20 +89,20 @@ def movement_row(entries: Sequence[Any]) -> Row:
         )
 
     first, moved = entries[-1], []
-    for currency in dict.fromkeys(each["currency"] for each in entries):
+    for currency in dict.fromkeys(entry["currency"] for entry in entries):
         amounts = {
-            each["account"]: each["amount"] for each in entries if each["currency"] == currency
+            entry["account"]: entry["amount"] for entry in entries if entry["currency"] == currency
         }
         moved.append(f"{side(amounts, -1, currency)} → {side(amounts, 1, currency)} {currency}")
     return Row(first["at"], (" · ".join(moved),), first["object"], first["object"])
 
 
-def balance(found: Any) -> str:
+def balance(overview: Any) -> str:
     is_balanced = (
         click.style("Balanced.", fg="green")
-        if found["balanced"]
+        if overview["balanced"]
         else click.style("Not balanced.", fg="red")
     )
-    above = [""] if found["entries"]["data"] else []
-    broken = (f"{when(each['at'])}  {each['summary']}" for each in found["broken_by"])
+    above = [""] if overview["entries"]["data"] else []
+    broken = (f"{when(cause['at'])}  {cause['summary']}" for cause in overview["broken_by"])
     return "\n".join([*above, *broken, is_balanced])

@@ -147,8 +147,8 @@ SIGNATURE = "Service-Signature"
 class Listener:
     """The endpoint at the emulator: registered, registered again when gone, and removed at the end.
 
-    Each delivery is printed and answered with what the server behind answers. The emulator gives
-    each endpoint a secret of its own. So that the server can have one that stays, genuine
+    Each delivery is printed, and gets the response of the server behind. The emulator gives each
+    endpoint a secret of its own. So that the server can have one that stays, genuine
     deliveries are signed again with ``secret``; any other is forwarded as it came.
     """
 
@@ -237,9 +237,9 @@ class Listener:
         if event.get("type") == "webhook.ping":
             return ReceiverReply()
         self._is_registered.wait(RECEIVER_SECONDS)
-        given = request.headers.get(SIGNATURE, "")
+        sent_signature = request.headers.get(SIGNATURE, "")
         if hmac.compare_digest(
-            given.encode(), signature(self.endpoint["secret"], request.body).encode()
+            sent_signature.encode(), signature(self.endpoint["secret"], request.body).encode()
         ):
             request.headers.replace_header(SIGNATURE, signature(self._secret, request.body))
         return self.forward(event, request)
@@ -253,16 +253,16 @@ class Listener:
         }
         started, status, error = time.perf_counter(), None, None
         try:
-            asked = ApiRequest.of("POST", self._target, headers=headers, content=request.body)
-            response = self._receivers.exchange(asked)
+            forwarded = ApiRequest.of("POST", self._target, headers=headers, content=request.body)
+            response = self._receivers.exchange(forwarded)
             status, kind = response.status_code, response.headers.get("content-type", "text/plain")
             reply = ReceiverReply(status, response.content, {"content-type": kind})
         except ConnectionFailed as failure:
             is_late = isinstance(failure.__cause__, TimeoutError)
-            error = "no answer in time" if is_late else str(failure)
+            error = "no response in time" if is_late else str(failure)
             reply = ReceiverReply(504 if is_late else 502, headers={"content-type": "text/plain"})
         attempt = request.headers.get("Emulator-Attempt", "")
-        shown = {
+        result = {
             "delivery": request.headers.get("Emulator-Delivery"),
             "attempt": int(attempt) if attempt.isdecimal() else 1,
             "event": event.get("id"),
@@ -272,15 +272,15 @@ class Listener:
             "error": error,
             "duration_ms": round((time.perf_counter() - started) * 1000),
         }
-        click.echo(json.dumps(shown) if self._as_json else line(shown))
+        click.echo(json.dumps(result) if self._as_json else line(result))
         sys.stdout.flush()
         return reply
 
 
-def line(shown: Mapping[str, Any]) -> str:
-    again = f" (attempt {shown['attempt']})" if shown["attempt"] > 1 else ""
-    response = shown["status"] or shown["error"]
+def line(result: Mapping[str, Any]) -> str:
+    again = f" (attempt {result['attempt']})" if result["attempt"] > 1 else ""
+    response = result["status"] or result["error"]
     return (
-        f"{shown['created_at']}  {shown['type']}  {shown['event']}{again} -> {response} "
-        f" {shown['duration_ms']} ms"
+        f"{result['created_at']}  {result['type']}  {result['event']}{again} -> {response} "
+        f" {result['duration_ms']} ms"
     )

@@ -11,8 +11,8 @@ from emulator.cli.control_client import ControlClient
 from emulator.cli.options import ID
 from emulator.cli.output import (
     Listing,
+    ListView,
     Row,
-    Shown,
     follow,
     list_options,
     print_line,
@@ -61,7 +61,7 @@ REQUESTS = Listing(
 @list_options("newest")
 def logs(
     emulator: ControlClient,
-    shown: Shown,
+    view: ListView,
     request: str | None,
     *,
     follow: bool,
@@ -79,16 +79,16 @@ def logs(
     if form and not request:
         raise click.UsageError("--as is about one REQUEST; name it")
     if request is None:
-        print_list(emulator, REQUESTS, filters, shown, follow=follow)
+        print_list(emulator, REQUESTS, filters, view, follow=follow)
         return
     path = f"/requests/{emulator.whole_id(request)}"
     if form:
         click.echo(emulator.send("GET", path, query={"as": form}).text, nl=False)
         return
     entry = emulator.get(path)
-    print_line(entry, detail, shown.as_json)
+    print_line(entry, detail, view.as_json)
     if entry["changes"]:
-        print_next(f"explain {entry['changes'][0]['id']}", shown.as_json)
+        print_next(f"explain {entry['changes'][0]['id']}", view.as_json)
 
 
 def detail(entry: Any) -> str:
@@ -101,15 +101,15 @@ def detail(entry: Any) -> str:
     ]
     parts += [f"> {name}: {value}" for name, value in entry["request_headers"].items()]
     parts += quoted(">", entry["request_body"]) + quoted("<", entry["response_body"])
-    parts += [row for each in entry["changes"] for row in change(each)]
+    parts += [row for changed in entry["changes"] for row in change(changed)]
     parts += [f"event {id}" for id in entry["event_ids"]]
     return "\n".join(parts)
 
 
-def change(each: Any) -> list[str]:
-    lines = [f"{each['change']} {each['kind']} {each['id']}"]
-    if each["change"] == "updated":
-        values = each["fields"].items()
+def change(changed: Any) -> list[str]:
+    lines = [f"{changed['change']} {changed['kind']} {changed['id']}"]
+    if changed["change"] == "updated":
+        values = changed["fields"].items()
         lines += [
             f"  {name}: {json.dumps(was['before'])} → {json.dumps(was['after'])}"
             for name, was in values

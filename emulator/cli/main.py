@@ -107,12 +107,12 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         status = run(arguments)
     except click.ClickException as error:
         body = getattr(error, "body", None) if "--json" in arguments else None
-        shown = (
+        message = (
             fitted(f"{PROGRAM}: {one_line(error)}", sys.stderr)
             if body is None
             else json.dumps(body)
         )
-        print(shown, file=sys.stderr)
+        print(message, file=sys.stderr)
         sys.exit(WRONG_USAGE)
     except (KeyboardInterrupt, click.Abort):
         sys.exit(INTERRUPTED)
@@ -159,9 +159,10 @@ def nearest(name: str, context: click.Context | None) -> str:
     ):
         return f"put it after the whole command, as in: {PROGRAM} clock show {name} …"
     parameters = context.command.get_params(context) if context else []
-    shown = [each for each in parameters if not getattr(each, "hidden", False)]
+    visible = [parameter for parameter in parameters if not getattr(parameter, "hidden", False)]
     return guidance(
-        name, [option for each in shown for option in each.opts if option.startswith("--")]
+        name,
+        [option for parameter in visible for option in parameter.opts if option.startswith("--")],
     )
 
 

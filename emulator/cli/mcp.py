@@ -29,13 +29,13 @@ def mcp(emulator: ControlClient) -> None:
     # Imported here: the extra is optional.
     from emulator.cli.mcp_server import server
 
-    with _running(emulator) as there:
-        server(there).run("stdio")
+    with _running(emulator) as running:
+        server(running).run("stdio")
 
 
 @contextmanager
 def _running(emulator: ControlClient) -> Iterator[ControlClient]:
-    """Yield the emulator, or, where none answers at the default URL, a sandbox in this process."""
+    """Yield the emulator, or, where none responds at the default URL, a sandbox in this process."""
     # Imported here: most runs find an emulator.
     from emulator.cli.server import own_sandbox
 
@@ -46,5 +46,5 @@ def _running(emulator: ControlClient) -> Iterator[ControlClient]:
     with own_sandbox(control_token=emulator.token) as url:
         click.echo(f"No emulator runs at {emulator.url}; started a sandbox at {url}", err=True)
         key = None if context.params["app"] else context.params["key"]
-        with ControlClient(url, key, context.params["app"], emulator.token) as there:
-            yield there
+        with ControlClient(url, key, context.params["app"], emulator.token) as started:
+            yield started

@@ -129,21 +129,23 @@ class Tools:
 
     def explain(self, id: str) -> str:
         """Return the causes of an object's state: requests, jobs, events, deliveries and emails."""
-        found = self._emulator.get(f"/explain/{id}")
-        lines = [f"{id} is {found['status']}" if found["status"] else id]
+        explanation = self._emulator.get(f"/explain/{id}")
+        lines = [f"{id} is {explanation['status']}" if explanation["status"] else id]
         lines += [
-            f"{each['at']} {each['kind']} {each['id'] or ''} {each['summary']}"
-            for each in found["chain"]
+            f"{step['at']} {step['kind']} {step['id'] or ''} {step['summary']}"
+            for step in explanation["chain"]
         ]
-        lines += self._payment_errors(found["chain"])
+        lines += self._payment_errors(explanation["chain"])
         return "\n".join(
-            lines if found["complete"] else [*lines, "(older causes are no longer in the journal)"]
+            lines
+            if explanation["complete"]
+            else [*lines, "(older causes are no longer in the journal)"]
         )
 
     def _payment_errors(self, chain: list[Any]) -> Iterator[str]:
         """Yield why the last payment of a chain failed."""
         failed = [
-            each["object"] for each in chain if each["summary"].startswith("payment_intent.failed")
+            step["object"] for step in chain if step["summary"].startswith("payment_intent.failed")
         ]
         for id in failed[-1:]:
             intent = self._emulator.get(f"/objects/{id}")
@@ -157,12 +159,12 @@ class Tools:
         """Return the application's newest requests, oldest first; with `id` one and its changes."""
         if id:
             return click.unstyle(logs.detail(self._emulator.get(f"/requests/{id}")))
-        found = [*self._emulator.pages("/requests", limit, status=status)]
+        requests = [*self._emulator.pages("/requests", limit, status=status)]
         return (
             "\n".join(
-                f"{each['id']}  {when(each['created_at'])}  {each['status']}  {each['method']}"
-                f" {each['path']}"
-                for each in reversed(found)
+                f"{request['id']}  {when(request['created_at'])}  {request['status']} "
+                f" {request['method']} {request['path']}"
+                for request in reversed(requests)
             )
             or "none"
         )
@@ -199,7 +201,7 @@ class Tools:
         """Judge the integration so far: usage rules it broke (audit), and its money (ledger)."""
         findings = self._emulator.get("/audit")["findings"]
         balanced = self._emulator.get("/ledger", page_size=1)["balanced"]
-        errors = [each for each in findings if each["severity"] == "error"]
+        errors = [finding for finding in findings if finding["severity"] == "error"]
         return _json(
             {"passed": balanced and not errors, "balanced": balanced, "findings": findings}
         )

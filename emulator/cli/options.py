@@ -97,7 +97,7 @@ def guidance(mistyped: str, words: Iterable[str]) -> str:
     from difflib import get_close_matches
 
     allowed = [*words]
-    bare = {each.lstrip("-"): each for each in allowed}
+    bare = {word.lstrip("-"): word for word in allowed}
     near = get_close_matches(mistyped.lstrip("-"), bare, n=1, cutoff=0.7)
     return f"did you mean `{bare[near[0]]}`?" if near else f"allowed: {', '.join(allowed)}"
 
@@ -289,8 +289,8 @@ def read_snapshot(file: BinaryIO) -> Any:
 def require_extra(extra: str, module: str) -> None:
     """Raise ``ClickException`` with the package to install if an extra's module is missing."""
     try:
-        found = importlib.util.find_spec(module)
+        spec = importlib.util.find_spec(module)
     except ModuleNotFoundError:  # of a submodule: there is no such package
-        found = None
-    if found is None:
+        spec = None
+    if spec is None:
         raise click.ClickException(f"this needs the extra '{extra}': {extra_command(extra)}")

@@ -71,13 +71,13 @@ def print_next(command: str, as_json: bool = False) -> None:
     if as_json or not (sys.stdout.isatty() and sys.stderr.isatty()):
         return
     context = click.get_current_context()
-    given = [
+    repeated = [
         f" --{name} {context.params[name]}"
         for name in ("url", "key", "app")
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
     ]
     click.echo(
-        click.style(fitted(f"next: payments-emulator {command}{''.join(given)}"), dim=True),
+        click.style(fitted(f"next: payments-emulator {command}{''.join(repeated)}"), dim=True),
         err=True,
     )
 
@@ -110,7 +110,9 @@ class Listing(NamedTuple):
     is_newest_first: bool = True
 
 
-class Shown(NamedTuple):
+class ListView(NamedTuple):
+    """The options of a command that shows a list."""
+
     limit: int
     with_ids: bool
     as_json: bool
@@ -133,7 +135,7 @@ def limit(which: str) -> Decorator:
 
 
 def list_options(which: str) -> Decorator:
-    """Return a decorator that adds list options (``shown``) and emulator; ``which`` come first."""
+    """Return a decorator that adds list options (``view``) and emulator; ``which`` come first."""
     options = [
         limit(which),
         click.option("--ids", "with_ids", is_flag=True, help="Show whole ids, and no names."),
@@ -143,7 +145,7 @@ def list_options(which: str) -> Decorator:
     def decorate(function: Callable[..., Any]) -> Any:
         @wraps(function)
         def command(*, limit: int, with_ids: bool, as_json: bool, **chosen: Any) -> Any:
-            return function(shown=Shown(limit, with_ids, as_json), **chosen)
+            return function(view=ListView(limit, with_ids, as_json), **chosen)
 
         return with_options(options)(with_client(command))
 
@@ -154,54 +156,52 @@ def print_list(
     emulator: ControlClient,
     listing: Listing,
     filters: Mapping[str, Any],
-    shown: Shown,
+    view: ListView,
     *,
     follow: bool = False,
 ) -> None:
     """Print a list's first objects, the latest last; to ``follow`` it, then those of the stream."""
 
     def first() -> list[Any]:
-        found = [*emulator.pages(listing.path, shown.limit, **filters)]
-        return found[::-1] if listing.is_newest_first else found
+        newest = [*emulator.pages(listing.path, view.limit, **filters)]
+        return newest[::-1] if listing.is_newest_first else newest
 
     if follow:
         coming = tail(emulator, listing.stream, first)
         wanted = (
-            each
-            for each in coming
-            if all(v in (None, listing.value(each, n)) for n, v in filters.items())
+            item
+            for item in coming
+            if all(v in (None, listing.value(item, n)) for n, v in filters.items())
         )
-        print_rows(emulator, wanted, listing.row, shown)
+        print_rows(emulator, wanted, listing.row, view)
         return
     items = first()
-    print_rows(emulator, items, listing.row, shown)
+    print_rows(emulator, items, listing.row, view)
     if items:
-        print_next(listing.then(items[-1]), shown.as_json)
-    elif not shown.as_json:
+        print_next(listing.then(items[-1]), view.as_json)
+    elif not view.as_json:
         some = any(value is not None for value in filters.values())
         click.echo(f"No such {listing.noun}." if some else f"No {listing.noun} yet.", err=True)
 
 
 def print_rows(
-    emulator: ControlClient, items: Iterable[Any], row: Callable[[Any], Row], shown: Shown
+    emulator: ControlClient, items: Iterable[Any], row: Callable[[Any], Row], view: ListView
 ) -> None:
     """Print objects in rows under their days, with the names of their subjects."""
     day, width = "", columns() if sys.stdout.isatty() else None
     # Of a stream, which a list is not, each object is printed at once.
     for batch in [items] if isinstance(items, list) else ([item] for item in items):
-        if shown.as_json:
+        if view.as_json:
             for item in batch:
                 click.echo(json.dumps(item))
         else:
             rows = [row(printable(item)) for item in batch]
-            names = {} if shown.with_ids else names_of(emulator, (each.about for each in rows))
-            for each in rows:
-                if each.at[:10] != day:
-                    day = each.at[:10]
+            names = {} if view.with_ids else names_of(emulator, (line.about for line in rows))
+            for line in rows:
+                if line.at[:10] != day:
+                    day = line.at[:10]
                     click.echo(click.style(day, dim=True))
-                click.echo(
-                    in_one_line(each, names.get(each.about or "", ""), width, shown.with_ids)
-                )
+                click.echo(in_one_line(line, names.get(line.about or "", ""), width, view.with_ids))
         sys.stdout.flush()
 
 
@@ -228,7 +228,7 @@ def in_one_line(row: Row, name: str, width: int | None, whole_id: bool) -> str:
     The id is shortened first, unless it is wanted whole: commands take its start. Then the name,
     then the last cells.
     """
-    cells = [each if isinstance(each, tuple) else (each, {}) for each in row.cells]
+    cells = [cell if isinstance(cell, tuple) else (cell, {}) for cell in row.cells]
     parts = [("cell", clock_time(row.at), {}), *(("cell", *cell) for cell in cells)]
     parts += [("name", name.replace("\N{NO-BREAK SPACE}", " "), {})] if name else []
     parts += [("id", row.id, {"dim": True})] if row.id else []
@@ -259,23 +259,23 @@ RESETS = {
 
 def tail(emulator: ControlClient, kind: str, recent: Callable[[], list[Any]]) -> Iterator[Any]:
     """Yield the recent objects, oldest first, then the stream's, until an error or Ctrl-C."""
-    shown: set[str] = set()
+    known: set[str] = set()
     for message, item in emulator.stream(kind):
         if message == "open":
             # Fetched after the stream is open, so nothing is missed; what arrives by both ways is
             # shown once.
             before = recent()
-            shown = {each["id"] for each in before}
+            known = {item["id"] for item in before}
             yield from before
             if sys.stdout.isatty():
                 click.echo(click.style("── live ──", dim=True), err=True)
         elif message == "reset":
-            shown = set()
+            known = set()
             click.echo(
                 f"-- {RESETS.get(item['cause'], item['cause'])}; it is now {when(item['now'])}",
                 err=True,
             )
-        elif message == kind and item["id"] not in shown:
+        elif message == kind and item["id"] not in known:
             yield item
 
 
@@ -332,8 +332,8 @@ def printable(value: Any) -> Any:
     if isinstance(value, str):
         return CONTROLS.sub("?", value)
     if isinstance(value, dict):
-        return {printable(name): printable(each) for name, each in value.items()}
-    return [printable(each) for each in value] if isinstance(value, list) else value
+        return {printable(name): printable(part) for name, part in value.items()}
+    return [printable(part) for part in value] if isinstance(value, list) else value
 
 
 def fitted(text: str, stream: TextIO | None = None) -> str:

@@ -43,7 +43,7 @@ def payment_line(intent: Any) -> str:
     then=lambda intent: f"explain {intent['id']}",
     status=lambda intent: int(intent["last_error"] is not None and intent["status"] != "succeeded"),
 )
-def pay(emulator: ControlClient, target: str, *, no_wait: bool, **given: Any) -> Any:
+def pay(emulator: ControlClient, target: str, *, no_wait: bool, **chosen: Any) -> Any:
     """Pay a checkout session, a payment link or an invoice.
 
     \b
@@ -56,9 +56,9 @@ def pay(emulator: ControlClient, target: str, *, no_wait: bool, **given: Any) ->
     """
     from emulator.client.api import RACING, method, pay_path
 
-    fields = {name: given.pop(name) for name in ("amount", "quantity")}
+    fields = {name: chosen.pop(name) for name in ("amount", "quantity")}
     try:
-        path, body = pay_path(emulator.whole_id(target)), method(**given)
+        path, body = pay_path(emulator.whole_id(target)), method(**chosen)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     body |= {name: value for name, value in fields.items() if value is not None}

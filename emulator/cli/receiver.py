@@ -44,7 +44,7 @@ METHODS = ("HMAC_SHA256", "JWT", "BASIC")
     default=RECEIVER_SECONDS,
     show_default=True,
     metavar="SECONDS",
-    help="Time the receiver has for each answer.",
+    help="Time the receiver has for each response.",
 )
 @click.option(
     "--ssl-verification/--no-ssl-verification",
@@ -83,9 +83,9 @@ def receiver(
     created there. Use a test instance. Exit status 1 if a check fails.
     """
     receiver_url = destination(receiver_url, "'RECEIVER_URL'")
-    with _emulator(url, key, control_token) as there:
+    with _emulator(url, key, control_token) as elsewhere:
         return output.show(
-            certified(receiver_url, timeout=timeout, quiet=output.as_json, **signing, **there)
+            certified(receiver_url, timeout=timeout, quiet=output.as_json, **signing, **elsewhere)
         )
 
 
@@ -141,13 +141,13 @@ def certified(
     from emulator.checks.receiver.checks import checks_of
     from emulator.checks.receiver.service_world import NotPermitted, ServiceWorld
 
-    shown = ProgressLine(quiet=quiet)
+    progress = ProgressLine(quiet=quiet)
 
     async def run() -> Report:
         results = []
         async for result in certifier.results(service, timeout):
             results.append(result)
-            shown.show(len(results), len(checks_of(method)))
+            progress.show(len(results), len(checks_of(method)))
         return certifier.report(results, service, timeout)
 
     try:
@@ -159,7 +159,7 @@ def certified(
     except NotPermitted as error:
         raise click.BadParameter(str(error), param_hint="'RECEIVER_URL'") from None
     except certifier.NoReceiver as error:
-        there = url.partition("?")[0]  # the query may contain a password
-        raise click.ClickException(f"no receiver answers at {there}: {error}") from None
+        address = url.partition("?")[0]  # the query may contain a password
+        raise click.ClickException(f"no receiver responds at {address}: {error}") from None
     finally:
-        shown.end()
+        progress.end()

@@ -1,4 +1,4 @@
-"""The lines that ``serve`` prints: one for each request that was answered."""
+"""The lines that ``serve`` prints: one for each finished request."""
 
 from __future__ import annotations
 
@@ -54,13 +54,15 @@ class RequestLines:
         self._thread.start()
 
     def report(self, request: FinishedRequest, response: bytes, world: World | None) -> None:
-        """Print a request, soon; ``answer`` and ``world`` are those of one that is recorded."""
+        """Print a request, soon; ``response`` and ``world`` are those of one that is recorded."""
         hidden = request.path.startswith(INBOXES) or (
             request.method == "GET" and request.path.startswith(OWN)
         )
         if not hidden and len(self._waiting) < MAX_WAITING_LINES:
             is_named = self._is_terminal and len(self._waiting) < 100
-            self._waiting.append((request, said(request, response, world if is_named else None)))
+            self._waiting.append(
+                (request, subject_or_result(request, response, world if is_named else None))
+            )
             if not self._some.is_set():
                 self._some.set()
 
@@ -80,7 +82,9 @@ class RequestLines:
                 ]
                 try:
                     click.echo(
-                        "\n".join(text_line(*each, styled=self._is_terminal) for each in requests)
+                        "\n".join(
+                            text_line(*request, styled=self._is_terminal) for request in requests
+                        )
                     )
                 except OSError:
                     # The reader has closed its end; the server goes on.
@@ -88,7 +92,7 @@ class RequestLines:
                 self._ending.wait(0.001)
 
 
-def said(request: FinishedRequest, response: bytes, world: World | None) -> str:
+def subject_or_result(request: FinishedRequest, response: bytes, world: World | None) -> str:
     """Return an advance's result, or the name in a world of the object another request is about."""
     if request.path == "/_emulator/clock/advance" and request.status == 200:
         return advance_lines(json.loads(response)).partition("\n")[0]
@@ -104,7 +108,7 @@ def said(request: FinishedRequest, response: bytes, world: World | None) -> str:
     return redact(name.encode()).decode()
 
 
-def text_line(request: FinishedRequest, said: str = "", *, styled: bool = False) -> str:
+def text_line(request: FinishedRequest, subject: str = "", *, styled: bool = False) -> str:
     """Return a request's line: App, status, method, path, subject or result, events, real time."""
     path, status = request.path, str(request.status)
     if not (path.isascii() and path.isprintable()):
@@ -114,9 +118,9 @@ def text_line(request: FinishedRequest, said: str = "", *, styled: bool = False)
             status, fg="green" if status < "4" else "yellow" if status < "5" else "red"
         )
     line = f"{request.app or '-':<12}  {status}  {request.method} {path}"
-    if said:
-        line += f"  {printable(said)}"
-    if request.events and not said.startswith("→"):
+    if subject:
+        line += f"  {printable(subject)}"
+    if request.events and not subject.startswith("→"):
         line += f"  {_counted(request.events)}"
     return f"{line}  {request.seconds * 1000:.0f} ms"
 

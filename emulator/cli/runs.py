@@ -75,17 +75,19 @@ class CommandLine(NamedTuple):
         """Yield the runs' limits. SIGTERM ends running commands too; a terminal counts the runs."""
         from emulator.checks.runs import RunLimits
 
-        shown = ProgressLine(quiet=self.output.as_json, title=title)
+        progress = ProgressLine(quiet=self.output.as_json, title=title)
         try:
             with handling(signal.default_int_handler):
-                yield RunLimits(self.jobs, self.budget, shown.show, commands.stop, shown.planned)
+                yield RunLimits(
+                    self.jobs, self.budget, progress.show, commands.stop, progress.planned
+                )
         finally:
-            shown.end()
+            progress.end()
 
 
 def examination(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return a decorator for commands that run COMMAND many times; worlds' options come first."""
-    own = [each for each in serve.params if each.name in WORLD_OPTIONS]
+    own = [parameter for parameter in serve.params if parameter.name in WORLD_OPTIONS]
     settings = {"allow_interspersed_args": False}
 
     def decorate(function: Callable[..., Any]) -> Any:
@@ -174,18 +176,18 @@ def failure_of(status: int, output: str) -> str | None:
     lines = [line.strip() for line in output.strip().splitlines()]
     errors = [number for number, line in enumerate(lines) if ERROR.match(line)]
     number = errors[-1] if errors else len(lines) - 1
-    said = lines[number] if lines else ""
-    if said.endswith(":"):  # as of Node, whose next lines say what differs
-        said = " ".join(
+    line = lines[number] if lines else ""
+    if line.endswith(":"):  # as of Node, whose next lines say what differs
+        line = " ".join(
             [
-                said,
+                line,
                 *takewhile(
                     lambda line: not line.startswith("at "), filter(None, lines[number + 1 :])
                 ),
             ]
         )
-    shown = said if len(said) <= LONGEST_LINE else f"{said[:LONGEST_LINE]}…"
-    return ", ".join(filter(None, [f"exit status {status}", shown]))
+    shortened = line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}…"
+    return ", ".join(filter(None, [f"exit status {status}", shortened]))
 
 
 def begin(
@@ -195,10 +197,12 @@ def begin(
     import subprocess  # not needed by the help of a command line
 
     # Windows starts only programs ending in .exe by their bare name; npm, for example, is npm.cmd.
-    found = (shutil.which(command[0]) or command[0], *command[1:])
+    arguments = (shutil.which(command[0]) or command[0], *command[1:])
     # Running what the user names is the purpose of the callers.
     # see above
-    process: Popen[bytes] = subprocess.Popen(found, env=environment, process_group=group, **streams)  # noqa: S603
+    process: Popen[bytes] = subprocess.Popen(  # noqa: S603
+        arguments, env=environment, process_group=group, **streams
+    )
     return process
 
 

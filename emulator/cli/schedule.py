@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from emulator.cli.control_client import ControlClient
-from emulator.cli.output import Listing, Row, Shown, list_options, print_list
+from emulator.cli.output import Listing, ListView, Row, list_options, print_list
 
 
 def job_row(entry: Any) -> Row:
@@ -28,7 +28,7 @@ SCHEDULE = Listing(
 @click.command()
 @click.option("--until", metavar="DURATION|INSTANT", help="Run a copy of the world up to there.")
 @list_options("soonest")
-def schedule(emulator: ControlClient, shown: Shown, until: str | None) -> None:
+def schedule(emulator: ControlClient, view: ListView, until: str | None) -> None:
     """Show upcoming jobs, soonest first.
 
     \b
@@ -39,4 +39,4 @@ def schedule(emulator: ControlClient, shown: Shown, until: str | None) -> None:
     Without --until, shows the jobs planned now. With --until, also shows the jobs that these will
     plan, such as every renewal of a year. The world itself does not change.
     """
-    print_list(emulator, SCHEDULE, {"until": until}, shown)
+    print_list(emulator, SCHEDULE, {"until": until}, view)

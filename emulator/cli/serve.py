@@ -249,9 +249,11 @@ class StartingServer:
         try:
             self._thread.wait()
         except DidNotStart as error:
-            told = error.__cause__
+            cause = error.__cause__
             raise (
-                told if isinstance(told, click.ClickException) else click.ClickException(str(error))
+                cause
+                if isinstance(cause, click.ClickException)
+                else click.ClickException(str(error))
             ) from None
         finally:
             self._thread.stop()

@@ -104,42 +104,42 @@ def service(
         _helpers(url, key, chosen) as helpers,
         httpx.Client(base_url=f"{url}/v1", timeout=60) as http,
     ):
-        asked = [name for name in names if not helpers.missing(known.probes[name])]
-        budget = f"at most {known.budget(asked)} requests, {rate:g} a second"
-        click.echo(f"{len(asked)} of {len(names)} probes, {budget}", err=True)
-        there = Service(http, key, rate, most)
+        possible = [name for name in names if not helpers.missing(known.probes[name])]
+        budget = f"at most {known.budget(possible)} requests, {rate:g} a second"
+        click.echo(f"{len(possible)} of {len(names)} probes, {budget}", err=True)
+        service = Service(http, key, rate, most)
         try:
-            verdicts = Runner(there, known, helpers).run(names, report_one)
+            verdicts = Runner(service, known, helpers).run(names, report_one)
         except NothingListens as error:
             raise click.ClickException(f"{url} cannot be reached: {error}") from None
     date = f"{datetime.now(UTC):%Y-%m-%d}"
     report = CalibrationReport(
-        url=helpers.mask(url), date=date, requests=there.sent, verdicts=verdicts
+        url=helpers.mask(url), date=date, requests=service.sent, verdicts=verdicts
     )
     profile = profile_of(known, report, len(numbered_assumptions()))
     if chosen["out"]:
         with writing(chosen["out"]):
             save(profile, chosen["out"])
     lines = drift(chosen["against"], profile) if chosen["against"] else []
-    shown = report.report(profile, lines)
+    result = report.report(profile, lines)
     if chosen["against"]:
-        result = (
+        comparison = (
             f"{len(lines)} differences from {chosen['against']}."
             if lines
             else f"As {chosen['against']} says."
         )
-        shown = shown._replace(notes=[*shown.notes, result])
-    output.show(shown)
+        result = result._replace(notes=[*result.notes, comparison])
+    output.show(result)
     if lines:
         return FOUND
-    return UNFINISHED if there.sent >= most and report.of("not_answered") else 0
+    return UNFINISHED if service.sent >= most and report.of("not_answered") else 0
 
 
-def reject_live_key(*given: str) -> None:
+def reject_live_key(*keys: str) -> None:
     """Raise ``UsageError`` for a live key: what asks a service creates and deletes objects."""
     from emulator.engine.redaction import has_live_key
 
-    if has_live_key(*given):
+    if has_live_key(*keys):
         raise click.UsageError("it creates and deletes objects: give it the key of a test App")
 
 
@@ -151,11 +151,11 @@ def service_url(url: str) -> str:
 
 
 def chosen_probes(known: Collected, only: tuple[str, ...]) -> list[str]:
-    asked = {probe.number for probe in known.probes.values()}
+    numbers = {probe.number for probe in known.probes.values()}
     for number in only:
         if number in known.unknowable:
             raise click.UsageError(f"{number} has no probe: {known.unknowable[number]}")
-        if number not in asked:
+        if number not in numbers:
             raise click.UsageError(
                 f"{number!r} is not an assumption; see payments-emulator's page /docs/assumptions"
             )

@@ -82,10 +82,10 @@ def convert(source: str, target: str) -> None:
         show(urls.convert(source, target))
 
 
-def show(findings: Iterable[CheckedWorld]) -> None:
-    for found in findings:
-        counts = f"{found.records} records, {found.jobs} jobs, {found.snapshots} snapshots"
-        click.echo(f"{found.key}  {found.now}  {counts}")
+def show(worlds: Iterable[CheckedWorld]) -> None:
+    for checked in worlds:
+        counts = f"{checked.records} records, {checked.jobs} jobs, {checked.snapshots} snapshots"
+        click.echo(f"{checked.key}  {checked.now}  {counts}")
 
 
 def _size(store: str) -> int:

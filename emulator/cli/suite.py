@@ -140,7 +140,7 @@ def usage_lines(used: Any) -> Iterator[str]:
         percentage = int(1000 * group["count"] / group["total"]) / 10
         yield f"{name:12}{group['count']:>4} of {group['total']:>3} {percentage:>7.1f} %"
         if missing := group["missing"]:
-            lengths = accumulate(len(each) + len(", ") for each in missing)
+            lengths = accumulate(len(name) + len(", ") for name in missing)
             fitting = sum(length <= room + len(", ") for length in lengths)
             rest = f"{len(missing) - fitting} more" if fitting < len(missing) else ""
             yield f"  never: {', and '.join(filter(None, (', '.join(missing[:fitting]), rest)))}"

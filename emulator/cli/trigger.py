@@ -10,7 +10,7 @@ import click
 from emulator.cli.control_client import ControlClient
 from emulator.cli.events import about, event_row
 from emulator.cli.options import EVENT_TYPE, Parsed, as_json, no_wait, with_client
-from emulator.cli.output import Shown, print_next, print_rows
+from emulator.cli.output import ListView, print_next, print_rows
 from emulator.client.api import RACING
 from emulator.core.event_types import EVENTS
 
@@ -61,7 +61,7 @@ def trigger(
     """
     body = {"event": event, "overrides": nested(overrides)}
     caused = emulator.post("/trigger", body, **(RACING if no_wait else {}))
-    print_rows(emulator, [caused], event_row, Shown(1, with_ids=False, as_json=as_json))
+    print_rows(emulator, [caused], event_row, ListView(1, with_ids=False, as_json=as_json))
     print_next(f"explain {about(caused)}", as_json)
 
 

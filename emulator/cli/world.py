@@ -75,8 +75,8 @@ def list_snapshots(emulator: ControlClient, limit: int, as_json: bool) -> None:
     payments-emulator world list
     """
     snapshots = [*emulator.pages("/snapshots", limit)]
-    for each in snapshots:
-        print_line(each, snapshot_line, as_json)
+    for snapshot in snapshots:
+        print_line(snapshot, snapshot_line, as_json)
     if not snapshots and not as_json:
         click.echo("No snapshots yet; create one with 'world save NAME'.", err=True)
 
@@ -201,9 +201,9 @@ def reset(
     Omitted options use the server's start-up values. Snapshots are not deleted.
     """
     start = "@".join(filter(None, clock)) if clock else None
-    given = {"fixtures": fixtures and fixtures_in(fixtures), "seed": seed, "clock": start}
+    choices = {"fixtures": fixtures and fixtures_in(fixtures), "seed": seed, "clock": start}
     return emulator.post(
-        "/reset", {name: value for name, value in given.items() if value is not None}
+        "/reset", {name: value for name, value in choices.items() if value is not None}
     )
 
 

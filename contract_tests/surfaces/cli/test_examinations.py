@@ -277,7 +277,7 @@ def test_with_a_url_the_events_happen_there(receiver: Receiver, sandbox: Sandbox
         (["https://user:password@shop.example.com/hooks"], "must have no user name or password"),
         (
             ["localhost:1/hooks?token=t0ken"],
-            "No receiver answers at http://localhost:1/hooks: cannot connect",
+            "No receiver responds at http://localhost:1/hooks: cannot connect",
         ),
         (
             ["localhost:1", "--method", "BASIC"],

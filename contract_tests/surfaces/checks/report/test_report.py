@@ -177,4 +177,4 @@ def test_a_receiver_is_examined_and_one_that_is_not_there_is_reported() -> None:
         url = f"http://127.0.0.1:{reserved.getsockname()[1]}/webhooks"
         ended = examined("--receiver", url, "--secret", SECRET, "--", *NOTHING)
     assert (ended.status, ended.output) == (2, "")
-    assert f"No receiver answers at {url}" in ended.errors
+    assert f"No receiver responds at {url}" in ended.errors
