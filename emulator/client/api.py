@@ -8,14 +8,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from itertools import count
-from typing import Any, Self
+from typing import Any, Self, TypedDict, Unpack
 from urllib.parse import urlsplit
 
 from emulator.client.connections import Connections, Timeouts
 from emulator.client.messages import JSON, ApiRequest, ApiResponse
 
 API_TIMEOUTS = Timeouts(connect=60, response=300)
-"""An advance answers only when all jobs that became due have run."""
+"""An advance responds only when all jobs that became due have run."""
 
 HELPER = "payments-emulator"
 """These clients' user agent. They wait for whole advances; no examination blames an application."""
@@ -25,6 +25,15 @@ PAGE = 100
 
 RACING = {"Prefer": "respond-async"}
 """The header of a call of the control API that is not to wait for the webhooks that it causes."""
+
+
+class RequestOptions(TypedDict, total=False):
+    """The parts of a request beside method and path. Parameters that are None are left out."""
+
+    query: Mapping[str, object]
+    json: object
+    content: bytes
+    headers: Mapping[str, str]
 
 
 class RequestRefused(Exception):
@@ -92,19 +101,19 @@ class Api:
             name: os.fsencode(value) for name, value in headers.items() if value
         }
 
-    def get(self, path: str, /, **query: Any) -> Any:
+    def get(self, path: str, /, **query: object) -> Any:
         return self.call("GET", path, query=query)
 
-    def post(self, path: str, body: Any = None, /, **headers: str) -> Any:
+    def post(self, path: str, body: object = None, /, **headers: str) -> Any:
         return self.call("POST", path, json=body or {}, headers=headers)
 
-    def patch(self, path: str, body: Mapping[str, Any]) -> Any:
+    def patch(self, path: str, body: Mapping[str, object]) -> Any:
         return self.call("PATCH", path, json=body)
 
-    def delete(self, path: str) -> Any:
+    def delete(self, path: str) -> object:
         return self.call("DELETE", path)
 
-    def call(self, method: str, path: str, **options: Any) -> Any:
+    def call(self, method: str, path: str, **options: Unpack[RequestOptions]) -> Any:
         """Send any request and return the JSON of the response (None without a body).
 
         Raises :class:`RequestRefused` for an error.
@@ -113,7 +122,7 @@ class Api:
         response = self.send(method, path, **options)
         return response.json() if response.content else None
 
-    def send(self, method: str, path: str, **options: Any) -> ApiResponse:
+    def send(self, method: str, path: str, **options: Unpack[RequestOptions]) -> ApiResponse:
         """Send a request; return its successful response. Raises :class:`RequestRefused`."""
         __tracebackhide__ = True
         response = self.request(method, path, **options)
@@ -122,13 +131,14 @@ class Api:
         return response
 
     def request(
-        self, method: str, path: str, *, timeouts: Timeouts | None = None, **options: Any
+        self,
+        method: str,
+        path: str,
+        *,
+        timeouts: Timeouts | None = None,
+        **options: Unpack[RequestOptions],
     ) -> ApiResponse:
-        """Send any request and return its response, an error too.
-
-        ``options`` are ``query`` (parameters that are None are left out), ``json`` or ``content``,
-        and ``headers``.
-        """
+        """Send any request and return its response, an error too."""
         __tracebackhide__ = True
         self._check()
         return self.connections.exchange(self._prepared(method, path, **options), timeouts)
@@ -138,16 +148,24 @@ class Api:
         method: str,
         path: str,
         *,
-        query: Mapping[str, Any] = {},
+        query: Mapping[str, object] = {},
         headers: Mapping[str, str] = {},
-        **body: Any,
+        json: object = None,
+        content: bytes = b"",
     ) -> ApiRequest:
-        given = {
+        parameters = {
             name: value for name, value in {**self._params, **query}.items() if value is not None
         }
-        return ApiRequest.of(method, path, query=given, headers={**self.headers, **headers}, **body)
+        return ApiRequest.of(
+            method,
+            path,
+            query=parameters,
+            json=json,
+            content=content,
+            headers={**self.headers, **headers},
+        )
 
-    def newest(self, path: str, *, size: int = PAGE, **query: Any) -> Iterator[Any]:
+    def newest(self, path: str, *, size: int = PAGE, **query: object) -> Iterator[Any]:
         """Yield a list's objects, newest first; read pages of ``size`` objects on demand."""
         for number in count(1):
             page = self.get(path, page=number, page_size=size, **query)
@@ -156,8 +174,8 @@ class Api:
             if number >= page["pagination"]["total_pages"]:
                 return
 
-    def oldest(self, path: str, **query: Any) -> list[Any]:
-        return list(self.newest(path, **query))[::-1]
+    def oldest(self, path: str, *, size: int = PAGE, **query: object) -> list[Any]:
+        return list(self.newest(path, size=size, **query))[::-1]
 
     def __enter__(self) -> Self:
         return self
@@ -173,13 +191,13 @@ PAYABLE = {"sess": "checkout-sessions", "link": "payment-links", "inv": "invoice
 """The kinds of object that can be paid, by the prefix of their ids."""
 
 
-def pay_path(target: str | Mapping[str, Any]) -> str:
+def pay_path(target: str | Mapping[str, object]) -> str:
     """Return the path that pays a session, link or invoice, given as object, id or page's URL.
 
     Raises ``ValueError`` for anything else.
     """
     id = (
-        target["id"]
+        str(target["id"])
         if isinstance(target, Mapping)
         else urlsplit(target).path.rstrip("/").rpartition("/")[2]
     )
@@ -192,22 +210,22 @@ def pay_path(target: str | Mapping[str, Any]) -> str:
     return f"/_emulator/{kind}/{id}/pay"
 
 
-def method(**arguments: Any) -> JSON:
+def method(**arguments: object) -> JSON:
     """Return the body's ``method`` from ``phone``, ``card``, ``iban`` or ``email``; empty without.
 
     Raises ``ValueError`` if more than one is given.
     """
-    given = {name: value for name, value in arguments.items() if value is not None}
-    if len(given) > 1:
-        raise ValueError(f"pay by one of {', '.join(sorted(given))}, not by all of them")
-    for name, value in given.items():
+    arguments = {name: value for name, value in arguments.items() if value is not None}
+    if len(arguments) > 1:
+        raise ValueError(f"pay by one of {', '.join(sorted(arguments))}, not by all of them")
+    for name, value in arguments.items():
         return {"method": METHODS[name](value)}
     return {}
 
 
 _CARD = {"type": "bank_card", "exp_month": 12, "exp_year": 2099, "cvc": "123"}
 
-METHODS: dict[str, Callable[[Any], JSON]] = {
+METHODS: dict[str, Callable[[object], JSON]] = {
     "phone": lambda phone: {"type": "mobile_money", "phone": phone},
     "card": lambda card: {**_CARD, **(card if isinstance(card, Mapping) else {"number": card})},
     "iban": lambda iban: {"type": "bank_transfer", "iban": iban},

@@ -63,9 +63,11 @@ class Connections:
 
     def exchange(self, request: ApiRequest, timeouts: Timeouts | None = None) -> ApiResponse:
         """Send a request. Raises :class:`NoConnection` and :class:`ConnectionBroke`."""
-        with self._answered(request, timeouts or self._timeouts) as (connection, answer):
-            response = ApiResponse(request, answer.status, answer.headers, b"".join(answer.body()))
-            if answer.stays_open and len(self._idle) < KEPT:
+        with self._response(request, timeouts or self._timeouts) as (connection, incoming):
+            response = ApiResponse(
+                request, incoming.status, incoming.headers, b"".join(incoming.body())
+            )
+            if incoming.stays_open and len(self._idle) < KEPT:
                 self._idle.append(connection)
             else:
                 connection.close()
@@ -74,7 +76,7 @@ class Connections:
     @contextmanager
     def stream(self, request: ApiRequest) -> Iterator[tuple[ApiResponse, Iterator[str]]]:
         """Yield a response's head, and lines as they arrive; read an error's body at once."""
-        with self._answered(request, self._timeouts) as (connection, response):
+        with self._response(request, self._timeouts) as (connection, response):
             failed = not 200 <= response.status < 300
             content = b"".join(response.body()) if failed else b""
             try:
@@ -101,7 +103,7 @@ class Connections:
         self.disconnect()
 
     @contextmanager
-    def _answered(
+    def _response(
         self, request: ApiRequest, timeouts: Timeouts
     ) -> Iterator[tuple[socket, IncomingResponse]]:
         head = self._head(request)

@@ -36,8 +36,8 @@ class ApiRequest(NamedTuple):
         method: str,
         target: str,
         *,
-        query: Mapping[str, Any] = {},
-        json: Any = None,
+        query: Mapping[str, object] = {},
+        json: object = None,
         content: bytes = b"",
         headers: Mapping[str, str | bytes] = {},
     ) -> ApiRequest:
@@ -60,7 +60,7 @@ class ApiRequest(NamedTuple):
             filter(_CONTROL.search, [target.encode(errors="surrogateescape"), *chain(*lines)]), None
         ):
             raise InvalidRequest(f"{unfit.decode(errors='replace')!r} has control characters")
-        target = _TO_QUOTE.sub(lambda found: quote(found[0], errors="surrogateescape"), target)
+        target = _TO_QUOTE.sub(lambda match: quote(match[0], errors="surrogateescape"), target)
         if query:
             target += ("&" if "?" in target else "?") + urlencode(
                 [*map(_parameter, query.items())], doseq=True
@@ -68,7 +68,7 @@ class ApiRequest(NamedTuple):
         return cls(method, target, lines, content)
 
 
-def _parameter(parameter: tuple[str, Any]) -> tuple[str, Any]:
+def _parameter(parameter: tuple[str, object]) -> tuple[str, object]:
     name, value = parameter
     return name, str(value).lower() if isinstance(value, bool) else value
 
@@ -99,5 +99,5 @@ class ApiResponse(NamedTuple):
             body = self.json()
         except ValueError:
             return {}
-        found = body.get("error", body) if isinstance(body, dict) else {}
-        return found if isinstance(found, dict) else {}
+        error = body.get("error", body) if isinstance(body, dict) else {}
+        return error if isinstance(error, dict) else {}

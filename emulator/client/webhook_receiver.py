@@ -27,7 +27,7 @@ class ReceivedRequest(NamedTuple):
 
 
 class ReceiverReply(NamedTuple):
-    """How a request is answered."""
+    """The response to a request."""
 
     status: int = 200
     body: bytes = b""
@@ -59,7 +59,7 @@ class HttpReceiver(ThreadingHTTPServer):
         self._thread.start()
 
     def close(self) -> None:
-        """Stop listening. Requests that are being answered are not waited for."""
+        """Stop listening. It does not wait for requests that are being handled."""
         self.shutdown()
         self._thread.join()
         self.server_close()

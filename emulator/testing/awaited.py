@@ -15,8 +15,8 @@ class AsyncHelper:
         self.plain = plain
 
     def __getattr__(self, name: str) -> Callable[..., Coroutine[Any, Any, Any]]:
-        found = getattr(type(self.plain), name)
-        return partial(asyncio.to_thread, getattr(found, "fget", found), self.plain)
+        member = getattr(type(self.plain), name)
+        return partial(asyncio.to_thread, getattr(member, "fget", member), self.plain)
 
 
 def __getattr__(name: str) -> type[AsyncHelper]:

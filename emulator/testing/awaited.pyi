@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from emulator.checks.app.report import AppReport
 from emulator.client.api import Api
+from emulator.client.api import RequestOptions
 from emulator.client.connections import Timeouts
 from emulator.client.messages import ApiResponse
 from emulator.testing import objects
@@ -33,32 +34,33 @@ class AsyncApi:
     plain: Api
 
     def __init__(self, plain: Api) -> None: ...
-    async def get(self, path: str, /, **query: Any) -> Any: ...
-    async def post(self, path: str, body: Any = None, /, **headers: str) -> Any: ...
-    async def patch(self, path: str, body: Mapping[str, Any]) -> Any: ...
-    async def delete(self, path: str) -> Any: ...
-    async def call(self, method: str, path: str, **options: Any) -> Any:
+    async def get(self, path: str, /, **query: object) -> Any: ...
+    async def post(self, path: str, body: object = None, /, **headers: str) -> Any: ...
+    async def patch(self, path: str, body: Mapping[str, object]) -> Any: ...
+    async def delete(self, path: str) -> object: ...
+    async def call(self, method: str, path: str, **options: Unpack[RequestOptions]) -> Any:
         """Send any request and return the JSON of the response (None without a body).
 
         Raises :class:`RequestRefused` for an error.
         """
 
-    async def send(self, method: str, path: str, **options: Any) -> ApiResponse:
+    async def send(self, method: str, path: str, **options: Unpack[RequestOptions]) -> ApiResponse:
         """Send a request; return its successful response. Raises :class:`RequestRefused`."""
 
     async def request(
-        self, method: str, path: str, *, timeouts: Timeouts | None = None, **options: Any
+        self,
+        method: str,
+        path: str,
+        *,
+        timeouts: Timeouts | None = None,
+        **options: Unpack[RequestOptions],
     ) -> ApiResponse:
-        """Send any request and return its response, an error too.
+        """Send any request and return its response, an error too."""
 
-        ``options`` are ``query`` (parameters that are None are left out), ``json`` or ``content``,
-        and ``headers``.
-        """
-
-    async def newest(self, path: str, *, size: int = ..., **query: Any) -> Iterator[Any]:
+    async def newest(self, path: str, *, size: int = ..., **query: object) -> Iterator[Any]:
         """Yield a list's objects, newest first; read pages of ``size`` objects on demand."""
 
-    async def oldest(self, path: str, **query: Any) -> list[Any]: ...
+    async def oldest(self, path: str, *, size: int = ..., **query: object) -> list[Any]: ...
 
 class AsyncWorldClock:
     plain: WorldClock
@@ -183,7 +185,7 @@ class AsyncWebhooks:
     plain: Webhooks
 
     def __init__(self, plain: Webhooks) -> None: ...
-    async def listen(self, /, *events: objects.EventSelector, **fields: Any) -> Webhooks:
+    async def listen(self, /, *events: objects.EventSelector, **fields: object) -> Webhooks:
         """Replace the endpoint by one for these events or other ``fields``; drop past deliveries.
 
         Such fields are ``security_profile`` (``HMAC_SHA256``, ``BASIC``, ``JWT``) and
@@ -224,7 +226,7 @@ class AsyncWebhooks:
         """Assert that no event of a type (about an object) came. Waits for pending deliveries."""
 
     async def answer(self, *statuses: int) -> Webhooks:
-        """Answer the next deliveries with these statuses without forwarding them."""
+        """Respond to the next deliveries with these statuses without forwarding them."""
 
     async def stop_forwarding(self) -> None:
         """Respond to deliveries here again, after those under way; shut down an ASGI target."""
@@ -271,11 +273,11 @@ class AsyncEmulator:
         /,
         *,
         phone: str | None = None,
-        card: str | Mapping[str, Any] | None = None,
+        card: str | Mapping[str, object] | None = None,
         iban: str | None = None,
         email: str | None = None,
         wait: bool = True,
-        **fields: Any,
+        **fields: object,
     ) -> PaymentIntent:
         """Pay a checkout session, payment link or invoice (object, id or page's URL) as a buyer.
 
@@ -301,7 +303,7 @@ class AsyncEmulator:
         *,
         times: int = 1,
         wait: bool = True,
-        **match: Any,
+        **match: object,
     ) -> Outcome:
         """Make the next ``payment``, ``refund`` or webhook ``delivery`` fail, or ``times`` of them.
 
@@ -311,7 +313,7 @@ class AsyncEmulator:
         """
 
     async def fault(
-        self, then: Mapping[str, Any], /, *, times: int = 1, wait: bool = True, **match: Any
+        self, then: Mapping[str, object], /, *, times: int = 1, wait: bool = True, **match: object
     ) -> Fault:
         """Inject a fault into the next requests, or webhook deliveries, that ``match``.
 
@@ -319,14 +321,16 @@ class AsyncEmulator:
         ``match`` are those of ``POST /_emulator/faults``. ``wait`` as in :meth:`fail_next`.
         """
 
-    async def trigger(self, event: EventType, /, *, wait: bool = True, **overrides: Any) -> Event:
+    async def trigger(
+        self, event: EventType, /, *, wait: bool = True, **overrides: object
+    ) -> Event:
         """Trigger an event by real state changes, create the objects it needs, and return it.
 
         On a frozen clock it returns when the webhooks have their outcome; ``wait=False`` returns at
         once.
         """
 
-    async def configure(self, /, **settings: Any) -> Settings:
+    async def configure(self, /, **settings: object) -> Settings:
         """Change settings of the App, such as ``tax_rate=18``, and return all settings."""
 
     async def snapshot(self, name: str | None = None) -> Snapshot:
@@ -353,7 +357,7 @@ class AsyncEmulator:
 
     async def test_app(
         self,
-        scenario: Callable[[Emulator], Any],
+        scenario: Callable[[Emulator], object],
         /,
         *,
         only: Sequence[str] = ...,

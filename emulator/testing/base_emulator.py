@@ -61,7 +61,7 @@ class BaseEmulator(Factories):
         *,
         clock: str | datetime | None = None,
         seed: int | None = None,
-        settings: Mapping[str, Any] | None = None,
+        settings: Mapping[str, object] | None = None,
         fixtures: str | PathLike[str] | Iterable[str | PathLike[str]] = (),
         server: AnyServer | None = None,
     ) -> None:
@@ -91,9 +91,10 @@ class BaseEmulator(Factories):
     def _follow_move(self) -> None:
         """After a move of freezegun or time-machine: let the world follow, and settle.
 
-        Not on an event loop, which would stand still and could not answer webhooks: there the next
-        call follows. Nor inside a delivery that is waited for already. A move that the world cannot
-        follow is an error of the next call, and is reported with a test that fails without one.
+        Not on an event loop, which would stand still and could not respond to webhooks: there the
+        next call follows. Nor inside a delivery that is waited for already. A move that the world
+        cannot follow is an error of the next call, and is reported with a test that fails without
+        one.
         """
         if running_loop():
             return
@@ -129,11 +130,11 @@ class BaseEmulator(Factories):
         /,
         *,
         phone: str | None = None,
-        card: str | Mapping[str, Any] | None = None,
+        card: str | Mapping[str, object] | None = None,
         iban: str | None = None,
         email: str | None = None,
         wait: bool = True,
-        **fields: Any,
+        **fields: object,
     ) -> PaymentIntent:
         """Pay a checkout session, payment link or invoice (object, id or page's URL) as a buyer.
 
@@ -162,7 +163,7 @@ class BaseEmulator(Factories):
         *,
         times: int = 1,
         wait: bool = True,
-        **match: Any,
+        **match: object,
     ) -> Outcome:
         """Make the next ``payment``, ``refund`` or webhook ``delivery`` fail, or ``times`` of them.
 
@@ -175,7 +176,7 @@ class BaseEmulator(Factories):
         return self._act("/_emulator/outcomes", coded, wait)
 
     def fault(
-        self, then: Mapping[str, Any], /, *, times: int = 1, wait: bool = True, **match: Any
+        self, then: Mapping[str, object], /, *, times: int = 1, wait: bool = True, **match: object
     ) -> Fault:
         """Inject a fault into the next requests, or webhook deliveries, that ``match``.
 
@@ -185,7 +186,7 @@ class BaseEmulator(Factories):
         body = {"then": then, "times": times, "match": match}
         return self._act("/_emulator/faults", body, wait)
 
-    def trigger(self, event: EventType, /, *, wait: bool = True, **overrides: Any) -> Event:
+    def trigger(self, event: EventType, /, *, wait: bool = True, **overrides: object) -> Event:
         """Trigger an event by real state changes, create the objects it needs, and return it.
 
         On a frozen clock it returns when the webhooks have their outcome; ``wait=False`` returns at
@@ -194,11 +195,11 @@ class BaseEmulator(Factories):
         body = {"event": event, "overrides": overrides}
         return self._act("/_emulator/trigger", body, wait)
 
-    def _act(self, path: str, body: Any, wait: bool) -> Any:
+    def _act(self, path: str, body: object, wait: bool) -> Any:
         """Call the control API; ``wait`` or not for the outcome of the webhooks it causes."""
         return self.api.post(path, body, **({} if wait else RACING))
 
-    def configure(self, /, **settings: Any) -> Settings:
+    def configure(self, /, **settings: object) -> Settings:
         """Change settings of the App, such as ``tax_rate=18``, and return all settings."""
         changed: Settings = self.api.patch("/_emulator/app", {"settings": settings})["settings"]
         return changed

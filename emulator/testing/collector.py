@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 class Delivery:
     """A webhook as it arrived: headers by lower-case name, raw body, whether its signature holds.
 
-    ``status`` is what it was answered with, ``error`` what the application it was forwarded to
-    raised, or said with 500.
+    ``status`` is that of the response to it. ``error`` is the exception of the application that
+    it was forwarded to, or the body of its 500.
     """
 
     headers: Mapping[str, str]
@@ -99,7 +99,7 @@ class DeliveryResult(NamedTuple):
 
 
 UNSIGNED = DeliveryResult(401)
-"""The answer to a delivery whose signature is missing or wrong."""
+"""The response to a delivery whose signature is missing or wrong."""
 
 
 @dataclass
@@ -121,7 +121,7 @@ class WebhookCollector:
         if Delivery(headers, body, genuine=False).event.get("type") == "webhook.ping":
             return DeliveryResult(200)
         with self.changed:
-            # The first event may arrive before this process has read the secret in the answer to
+            # The first event may arrive before this process has read the secret in the response to
             # the registration.
             self.changed.wait_for(lambda: self.endpoint, RECEIVER_SECONDS)
             endpoint = self.endpoint
@@ -149,7 +149,7 @@ class Receiver:
         return f"{self._server.url}/{name}", collector
 
     def discard(self, name: str) -> None:
-        """Drop a collector; deliveries to its URL are answered 404 from now on."""
+        """Drop a collector; deliveries to its URL get a 404 from now on."""
         self._collectors.pop(name, None)
 
     def close(self) -> None:
@@ -191,7 +191,7 @@ class ForwardTarget(ABC):
         """
 
     def awaited(self, future: Future[AppResponse]) -> AppResponse:
-        """Return the answer of an application on a loop, until ``cancel``."""
+        """Return the response of an application on a loop, until ``cancel``."""
         self._awaited.add(future)
         try:
             return future.result()
@@ -222,13 +222,13 @@ def forwarded_headers(delivery: Delivery) -> dict[str, str]:
 T = TypeVar("T")
 
 DELIVERY_SECONDS: float = RECEIVER_SECONDS
-"""Seconds (real time) an application has to answer a delivery, as any receiver has (Limits)."""
+"""Seconds (real time) an application has to respond to a delivery, as any receiver has (Limits)."""
 
 TARGET_CHECK_INTERVAL = 0.1
 """Seconds between looks at whether the application that deliveries wait for still runs."""
 
 ERROR_LENGTH = 500
-"""Characters of the body of a failed answer that are shown."""
+"""Characters of the body of a failed response that are shown."""
 
 
 class Forwarding:
@@ -273,7 +273,7 @@ class Forwarding:
         event = delivery.event
         error = (
             f"{event.get('type', 'a delivery')} {event.get('id', '')} (attempt {delivery.attempt})"
-            f" of the world {self._world} was forwarded to the application, which has not answered"
+            f" of the world {self._world} was forwarded to the application, which has not responded"
             f" within {DELIVERY_SECONDS:g} s"
         )
         # The test may be over. As an error, the warning would end the receiver's thread, and the
@@ -301,13 +301,15 @@ def _result(future: Future[AppResponse]) -> DeliveryResult:
     try:
         response = future.result()
     except CancelledError:
-        return DeliveryResult(503, "the application was shut down before it answered")
+        return DeliveryResult(503, "the application was shut down before it responded")
     except (
         Exception
     ) as error:  # any error of the application is a failed delivery, which the report shows
         return DeliveryResult(500, f"{type(error).__name__}: {error}{_hint(error)}")
-    said = response.body.decode(errors="replace")[:ERROR_LENGTH] if response.status >= 500 else None
-    return DeliveryResult(response.status, said)
+    message = (
+        response.body.decode(errors="replace")[:ERROR_LENGTH] if response.status >= 500 else None
+    )
+    return DeliveryResult(response.status, message)
 
 
 def _hint(error: Exception) -> str:

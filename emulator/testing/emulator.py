@@ -1,6 +1,7 @@
 """The emulator as a test uses it, in ``with`` and in ``async with``, and in many worlds at once.
 
-For asyncio every call is a coroutine, so that an application on the same loop can answer during it.
+For asyncio every call is a coroutine, so that an application on the same loop can respond
+meanwhile.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ class Emulator(BaseEmulator):
 
     def test_app(
         self,
-        scenario: Callable[[Emulator], Any],
+        scenario: Callable[[Emulator], object],
         /,
         *,
         only: Sequence[str] = (),

@@ -216,18 +216,20 @@ def with_optional_lifespan(app: Any) -> Any:
         if scope["type"] != "lifespan":
             await app(scope, receive, send)
             return
-        said: list[AsgiMessage] = []
+        messages: list[AsgiMessage] = []
 
-        async def noted(message: AsgiMessage) -> None:
-            said.append(message)
+        async def send_noted(message: AsgiMessage) -> None:
+            messages.append(message)
             await send(message)
 
         try:
-            await app({**scope, "asgi": {"version": "3.0", "spec_version": "2.0"}}, receive, noted)
+            await app(
+                {**scope, "asgi": {"version": "3.0", "spec_version": "2.0"}}, receive, send_noted
+            )
         except Exception:
-            if said:
+            if messages:
                 raise
-        if not said:
+        if not messages:
             await send({"type": "lifespan.startup.complete"})
             while (await receive())["type"] != "lifespan.shutdown":
                 pass

@@ -307,9 +307,9 @@ def _world_options(
     try:
         WorldOptions.of(**options)
         for marker in reversed(list(request.node.iter_markers("payments"))):
-            given = _arguments(marker)
-            valid = WorldOptions.of(**given)
-            options |= given
+            arguments = _arguments(marker)
+            valid = WorldOptions.of(**arguments)
+            options |= arguments
             settings = merged(settings, valid.settings)
             fixtures += [request.path.parent / file for file in valid.fixtures]
     except (ValueError, TypeError) as error:

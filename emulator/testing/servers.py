@@ -40,7 +40,7 @@ class WorldOptions:
 
     clock: str = FROZEN
     seed: int | None = None
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, object] = field(default_factory=dict)
     fixtures: tuple[Path, ...] = ()
 
     @classmethod
@@ -48,7 +48,7 @@ class WorldOptions:
         cls,
         clock: str | datetime = FROZEN,
         seed: int | None = None,
-        settings: Mapping[str, Any] | None = None,
+        settings: Mapping[str, object] | None = None,
         fixtures: str | PathLike[str] | Iterable[str | PathLike[str]] = (),
     ) -> WorldOptions:
         """Validate a test's arguments. Raises ``ValueError`` or ``TypeError`` with the choices."""
@@ -98,7 +98,7 @@ def _files(fixtures: Any) -> tuple[Path, ...]:
 
 
 class StartedServer(NamedTuple):
-    """A server that answers, the thread that it runs in, and the connections to it."""
+    """A server that responds, the thread that it runs in, and the connections to it."""
 
     server: Server
     thread: ServerThread
@@ -317,7 +317,7 @@ class RemoteServer:
     def _is_used(self, key: str) -> bool:
         """Return whether anything was asked of the world since it was reset."""
         requests = self._call(key, "GET", "/_emulator/requests")["data"]
-        return any(each["path"] != RESET for each in requests)
+        return any(request["path"] != RESET for request in requests)
 
     def _begin_at(self, key: str, travel: Travel) -> None:
         instant = travel.instant
@@ -327,7 +327,7 @@ class RemoteServer:
         )
         self._followed[key] = FollowedTravel(travel, instant)
 
-    def _advance(self, key: str, body: Mapping[str, Any]) -> None:
+    def _advance(self, key: str, body: Mapping[str, object]) -> None:
         done = self._call(key, "POST", "/_emulator/clock/advance", json=body)
         if done["failures"]:
             raise AssertionError(

@@ -27,8 +27,8 @@ class Webhooks:
     """The webhook receiver of one world. Its endpoint is registered on first use, for all events.
 
     Earlier events are not delivered, so use ``payments.webhooks`` before the events of interest. A
-    delivery with a wrong signature counts as not delivered. It is answered 401, unless deliveries
-    are forwarded: to reject it is up to the application.
+    delivery with a wrong signature counts as not delivered. It gets a 401, unless deliveries are
+    forwarded: then the application has to reject it.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Webhooks:
         self._statuses: list[int] = []
         self._seen: set[str] = set()
 
-    def listen(self, /, *events: objects.EventSelector, **fields: Any) -> Webhooks:
+    def listen(self, /, *events: objects.EventSelector, **fields: object) -> Webhooks:
         """Replace the endpoint by one for these events or other ``fields``; drop past deliveries.
 
         Such fields are ``security_profile`` (``HMAC_SHA256``, ``BASIC``, ``JWT``) and
@@ -57,8 +57,8 @@ class Webhooks:
         url, collector = self._receiver.open(self._name)
         collector.reply = self._reply
         body = {"name": "Test suite", "url": url, "events": list(events) or ["*"], **fields}
-        self._endpoint = endpoint = self._api.post("/v1/webhooks/", body)
-        collector.verify_with(SigningEndpoint.of(endpoint))
+        self._endpoint = self._api.post("/v1/webhooks/", body)
+        collector.verify_with(SigningEndpoint.of(self._endpoint))
         self._collector = collector
         return self
 
@@ -96,13 +96,13 @@ class Webhooks:
         __tracebackhide__ = True
         collector = self._listening()
         with collector.changed:
-            found = collector.changed.wait_for(lambda: self._next(type, object), timeout)
-        if not found:
+            event = collector.changed.wait_for(lambda: self._next(type, object), timeout)
+        if not event:
             raise AssertionError(
                 f"no webhook {type} arrived within {timeout:g} s.\n{self.summary()}"
             )
-        self._seen.add(found["id"])
-        return found
+        self._seen.add(event["id"])
+        return event
 
     def assert_delivered(
         self, type: objects.EventType, object: objects.Ref | None = None, times: int | None = None
@@ -113,25 +113,25 @@ class Webhooks:
         """
         __tracebackhide__ = True
         self._settle()
-        found = self._matching(type, object)
-        if not found if times is None else len(found) != times:
+        events = self._matching(type, object)
+        if not events if times is None else len(events) != times:
             wanted = (
                 "was not delivered"
                 if times is None
-                else f"was delivered {len(found)} times, not {times}"
+                else f"was delivered {len(events)} times, not {times}"
             )
             raise AssertionError(f"{type} {wanted}.\n{self.summary()}")
-        return found
+        return events
 
     def refute_delivered(self, type: objects.EventType, object: objects.Ref | None = None) -> None:
         """Assert that no event of a type (about an object) came. Waits for pending deliveries."""
         __tracebackhide__ = True
         self._settle()
-        if found := self._matching(type, object):
-            raise AssertionError(f"{type} was delivered, {len(found)} times.\n{self.summary()}")
+        if events := self._matching(type, object):
+            raise AssertionError(f"{type} was delivered, {len(events)} times.\n{self.summary()}")
 
     def answer(self, *statuses: int) -> Webhooks:
-        """Answer the next deliveries with these statuses without forwarding them."""
+        """Respond to the next deliveries with these statuses without forwarding them."""
         self._listening()
         self._statuses.extend(statuses)
         return self
@@ -145,7 +145,7 @@ class Webhooks:
         event loop of its own, with its lifespan, until the world ends; on ``loop``, if one is
         given, where the test runs the lifespan. The test client of an ASGI application (FastAPI,
         Starlette) is called on its own loop until it is closed, with its base URL, headers and
-        cookies. An answer is waited for ten seconds.
+        cookies. The application has ten seconds for its response.
         """
         self._listening()
         self.stop_forwarding()

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice, takewhile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from emulator.client.api import Api, RequestRefused
 from emulator.client.messages import JSON
@@ -28,11 +28,11 @@ LATEST = 40
 EXPLAINED = 5
 """The number of the last failed requests, and payments, that the report shows with errors."""
 
-ANSWERED = 6
-"""The objects, those of the last events, of which a report says how they stand."""
+STANDING = 6
+"""The most objects, of the last events, whose standing a report describes."""
 
-ANSWERED_KINDS = ("subscription", "invoice", "refund", "checkout_session", "payment_intent")
-"""Their kinds; what others say is in the answers of these."""
+STANDING_KINDS = ("subscription", "invoice", "refund", "checkout_session", "payment_intent")
+"""Their kinds; the sentences about these cover the others."""
 
 PAID = ("paid", "succeeded", "complete")
 """Statuses that a report leaves out beside others: they are not the cause of a failure."""
@@ -43,11 +43,11 @@ ERROR_LENGTH = 200
 
 def report(api: Api, clock: WorldClock, deliveries: Sequence[Delivery]) -> str:
     """Return what happened in a world so far, oldest first."""
-    shown = clock.show()
+    state = clock.show()
     requests = list(islice(api.newest("/_emulator/requests"), LATEST))[::-1]
-    events = list(islice(api.newest("/_emulator/events"), LATEST))[::-1]
+    events: list[objects.Event] = list(islice(api.newest("/_emulator/events"), LATEST))[::-1]
     parts = [
-        f"clock: {shown['now']}, {shown['mode']}",
+        f"clock: {state['now']}, {state['mode']}",
         next_job(clock),
         _responses(api, events),
         _timeline(api, requests, events),
@@ -68,10 +68,10 @@ def next_job(clock: WorldClock) -> str:
     job = clock.next_job()
     if job is None:
         return "No job is planned."
-    shown = clock.show()
-    more = f" and {shown['pending'] - 1} more" if shown["pending"] > 1 else ""
+    state = clock.show()
+    more = f" and {state['pending'] - 1} more" if state["pending"] > 1 else ""
     return (
-        f"It is {shown['now']}; next job, at {job['due_at']}: {job['kind']}"
+        f"It is {state['now']}; next job, at {job['due_at']}: {job['kind']}"
         f" {job['object'] or ''}{more}."
     )
 
@@ -101,21 +101,23 @@ def _responses(api: Api, events: Sequence[objects.Event]) -> str:
     about = [
         event["data"]["object"]
         for event in events
-        if event["data"]["object"]["object"] in ANSWERED_KINDS
+        if event["data"]["object"]["object"] in STANDING_KINDS
     ]
-    newest = {each["id"]: each for each in about}
-    ids = list(dict.fromkeys(each["id"] for each in reversed(about)))
+    newest = {subject["id"]: subject for subject in about}
+    ids = list(dict.fromkeys(subject["id"] for subject in reversed(about)))
     unpaid = [id for id in ids if newest[id].get("status") not in PAID]
-    lines = [line for line in (_response(api, id) for id in (unpaid or ids)[:ANSWERED]) if line]
+    lines = [line for line in (_response(api, id) for id in (unpaid or ids)[:STANDING]) if line]
     return "\n".join(["How the objects of the last events stand:", *lines]) if lines else ""
 
 
 def _response(api: Api, id: str) -> str:
     try:
-        found = api.get(f"/_emulator/explain/{id}")
+        explanation = api.get(f"/_emulator/explain/{id}")
     except RequestRefused:  # the event was triggered about an object that is gone
         return ""
-    return f"  {id}  {found['name']}: {found['summary']}" if found["summary"] else ""
+    return (
+        f"  {id}  {explanation['name']}: {explanation['summary']}" if explanation["summary"] else ""
+    )
 
 
 def _timeline(api: Api, requests: Sequence[JSON], events: Sequence[objects.Event]) -> str:
@@ -225,7 +227,7 @@ class WorldClock:
         return list(self._api.newest("/_emulator/schedule", until=until))
 
     def next_job(self) -> objects.ScheduledJob | None:
-        jobs = self._api.get("/_emulator/schedule", page_size=1)["data"]
+        jobs: list[objects.ScheduledJob] = self._api.get("/_emulator/schedule", page_size=1)["data"]
         return jobs[0] if jobs else None
 
     def settle(self) -> objects.ClockAdvance:
@@ -245,7 +247,7 @@ def _duration(by: str | dt.timedelta | None) -> str | None:
     return f"PT{by.total_seconds():.3f}S" if isinstance(by, dt.timedelta) else by
 
 
-def _instant(moment: Any) -> Any:
+def _instant(moment: str | dt.date | None) -> str | None:
     if not isinstance(moment, dt.datetime):
         return moment.isoformat() if isinstance(moment, dt.date) else moment
     return (moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)).isoformat()
@@ -300,13 +302,13 @@ class Events:
         Raises ``AssertionError`` with the events so far.
         """
         __tracebackhide__ = True
-        found = self._api.get(
+        newest: list[objects.Event] = self._api.get(
             EVENTS_PATH, type=type, object=identity(object), wait=timeout, page_size=1
         )["data"]
-        if not found:
+        if not newest:
             within = f" within {timeout} s" if timeout else ""
             raise AssertionError(f"{type} did not happen{within}.\n{self.summary()}")
-        return found[0]
+        return newest[0]
 
     @contextmanager
     def expect(self, *types: objects.EventType) -> Iterator[None]:
@@ -330,8 +332,8 @@ def identity(object: objects.Ref | None) -> str | None:
 
 def _compare(types: Counter[str], happened: Sequence[objects.Event], clock: WorldClock) -> None:
     __tracebackhide__ = True
-    found: Counter[str] = Counter(event["type"] for event in happened)
-    missing, extra = types - found, found - types
+    actual: Counter[str] = Counter(event["type"] for event in happened)
+    missing, extra = types - actual, actual - types
     if missing or extra:
         parts = [f"did not happen: {_counted(missing)}"] if missing else []
         parts += [f"happened, but was not expected: {_counted(extra)}"] if extra else []
@@ -376,11 +378,13 @@ class Emails:
         Raises ``AssertionError`` with the emails so far.
         """
         __tracebackhide__ = True
-        found = self._api.get(EMAILS_PATH, kind=kind, to=to, wait=timeout, page_size=1)["data"]
-        if not found:
+        newest: list[objects.Email] = self._api.get(
+            EMAILS_PATH, kind=kind, to=to, wait=timeout, page_size=1
+        )["data"]
+        if not newest:
             wanted = f"{kind or 'email'} to {to or 'anyone'}"
             raise AssertionError(f"no {wanted} was sent within {timeout} s.\n{self.summary()}")
-        return found[0]
+        return newest[0]
 
     def html(self, email: objects.Email) -> str:
         """Return the HTML of an email."""
@@ -415,8 +419,8 @@ class Ledger:
     def totals(self) -> dict[str, dict[str, int]]:
         """Accounts' balances by currency: ``{"XAF": {"buyers": -5000, "merchant": 4855, …}}``."""
         sums: dict[str, dict[str, int]] = {}
-        for each in self._read()["totals"]:
-            sums.setdefault(each["currency"], {})[each["account"]] = each["amount"]
+        for total in self._read()["totals"]:
+            sums.setdefault(total["currency"], {})[total["account"]] = total["amount"]
         return sums
 
     def entries(
@@ -433,9 +437,9 @@ class Ledger:
     def assert_balanced(self) -> None:
         """Raise ``AssertionError`` with the requests and jobs that left wrong sums."""
         __tracebackhide__ = True
-        found = self._read()
-        if not found["balanced"]:
-            broken = (f"  {each['at']}  {each['summary']}" for each in found["broken_by"])
+        books = self._read()
+        if not books["balanced"]:
+            broken = (f"  {cause['at']}  {cause['summary']}" for cause in books["broken_by"])
             raise AssertionError("\n".join(["The ledger is not balanced:", *broken]))
 
     def _read(self) -> JSON:

@@ -328,7 +328,7 @@ def test_a_client_is_delivered_to_before_it_is_opened_and_as_often_as_it_is_unti
     closed = world.webhooks.deliveries[-1]
     assert (closed.status, closed.error) == (
         503,
-        "the application was shut down before it answered",
+        "the application was shut down before it responded",
     )
 
 
@@ -438,7 +438,7 @@ def test_a_view_that_runs_when_the_test_ends_is_let_end_and_one_that_never_ends_
     shop = make_shop(ENDLESS)
     limit_once_begun(monkeypatch, shop)
     said = (
-        rf"customer.created evt_\w+ \(attempt 1\) of the world {world_name} .* has not answered"
+        rf"customer.created evt_\w+ \(attempt 1\) of the world {world_name} .* has not responded"
         r" within 0.1 s"
     )
     with pytest.warns(RuntimeWarning, match=said):
