@@ -79,8 +79,8 @@ def stories(
 
 def _say(outcome: Outcome) -> None:
     violation = outcome.violation
-    said = f"{violation.rule}: {violation.text}" if violation else "no broken invariant"
-    click.echo(f"{said}; trace {outcome.trace[:16]}")
+    result = f"{violation.rule}: {violation.text}" if violation else "no broken invariant"
+    click.echo(f"{result}; trace {outcome.trace[:16]}")
 
 
 @main.command()

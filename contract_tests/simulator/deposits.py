@@ -94,7 +94,7 @@ class Money:
     def advance(self, now: datetime) -> None:
         """Have due refunds arrive; the last part makes a deposit refunded, a disputed one too."""
         due = [(deposit, refund) for deposit, refund in self.under_way() if refund.ends_at <= now]
-        for deposit, refund in sorted(due, key=lambda each: each[1].ends_at):
+        for deposit, refund in sorted(due, key=lambda pair: pair[1].ends_at):
             refund.status = "succeeded"
             self.sent.append(("refund.succeeded", refund.ends_at))
             self.walked.add(("refund under way", "succeeded"))
@@ -145,7 +145,11 @@ class Money:
 
     def spent(self) -> int:
         """B-30, B-56: what arrived and did not go back, by refunds or a lost dispute."""
-        return sum(each.amount - each.refunded for each in self.deposits if each.status != "failed")
+        return sum(
+            deposit.amount - deposit.refunded
+            for deposit in self.deposits
+            if deposit.status != "failed"
+        )
 
 
 def business_days(at: datetime, number: int) -> datetime:

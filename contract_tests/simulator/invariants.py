@@ -117,9 +117,9 @@ class Invariants(logging.Handler):
     def opened(self, key: Key, runtime: Runtime) -> None:
         """A world is open: if it was there before, all that was stored is there."""
         self.watch(runtime)
-        before, found = self.expected.pop(key, None), dump(runtime)
+        before, actual = self.expected.pop(key, None), dump(runtime)
         possible = (content[key] for content in self._possible if key in content)
-        if before is not None and all(any(differences(each, found)) for each in possible):
+        if before is not None and all(any(differences(content, actual)) for content in possible):
             self.same("restart", before, runtime)
 
     def watch(self, runtime: Runtime) -> None:
@@ -177,7 +177,7 @@ class Invariants(logging.Handler):
             content
         ) in self._possible:  # of a world that is opened later it would be unknown which one it is
             self.expected = {
-                key: each for key, each in self.expected.items() if content.get(key, each) is each
+                key: row for key, row in self.expected.items() if content.get(key, row) is row
             }
         self._possible.clear()
         self._attempted.clear()
@@ -190,9 +190,9 @@ class Invariants(logging.Handler):
             self.violated("restart", f"the world {key} is lost")
 
     def same(self, rule: str, before: Dump, runtime: Runtime) -> None:
-        found = next(differences(before, dump(runtime)), None)
-        if found is not None:
-            self.violated(rule, f"{runtime.world.name}: {found}")
+        difference = next(differences(before, dump(runtime)), None)
+        if difference is not None:
+            self.violated(rule, f"{runtime.world.name}: {difference}")
 
     # -- units of work
 
@@ -215,7 +215,7 @@ class Invariants(logging.Handler):
     def _check_deliveries(self, world: World, unit: UnitOfWork) -> None:
         """Each event has one delivery for each endpoint that listens to it."""
         new = (change.new for change in unit.changes if not change.old)
-        made = [each.event for each in new if isinstance(each, WebhookDelivery)]
+        made = [row.event for row in new if isinstance(row, WebhookDelivery)]
         endpoints = world.table(WebhookEndpoint).where("enabled", True)
         for event in unit.events:
             wanted = sum(endpoint.listens(event.type) for endpoint in endpoints)
@@ -244,7 +244,9 @@ class Invariants(logging.Handler):
 
     def before_step(self, server: Server) -> None:
         self._states = {
-            each: _state(each) for each in server.engine.runtimes.values() if is_still(each)
+            runtime: _state(runtime)
+            for runtime in server.engine.runtimes.values()
+            if is_still(runtime)
         }
 
     def after_step(self, server: Server, worlds: frozenset[str] | None) -> None:
@@ -331,7 +333,7 @@ class Invariants(logging.Handler):
 def broken_sums(world: World) -> list[str]:
     """Return what the objects and the ledger of a world say of each other that does not add up."""
     kinds = {
-        kind.kind: [msgspec.to_builtins(row_of(each)) for each in world.table(kind)]
+        kind.kind: [msgspec.to_builtins(row_of(row)) for row in world.table(kind)]
         for kind in world.kinds
     }
     rows = world_rules.Rows(kinds, world.now, msgspec.to_builtins(settings(world).assumptions))

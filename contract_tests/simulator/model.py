@@ -173,20 +173,20 @@ class Life:
 
     def due(self) -> list[tuple[datetime, int, str]]:
         """What is to happen next; at one instant in this order (B-40, B-45, B-96)."""
-        found: list[tuple[datetime, int, str]] = []
-        found += [(payment.ends_at, 0, "answer") for payment in self.payments]
+        jobs: list[tuple[datetime, int, str]] = []
+        jobs += [(payment.ends_at, 0, "answer") for payment in self.payments]
         if self.ends_at is not None and self.status in LIVE:
-            found.append((max(self.ends_at, self.now), 0, "expire"))
+            jobs.append((max(self.ends_at, self.now), 0, "expire"))
         if self.is_to_be_noticed():
             assert self.trial_end is not None
-            found.append((max(self.trial_end - 3 * DAY, self.now), 1, "notice"))
+            jobs.append((max(self.trial_end - 3 * DAY, self.now), 1, "notice"))
         if unsettled := self.unsettled():
-            found.append((max(min(map(overdue_at, unsettled)), self.now), 2, "fall_overdue"))
+            jobs.append((max(min(map(overdue_at, unsettled)), self.now), 2, "fall_overdue"))
         if self.retry_at is not None and self.status in ("active", "past_due"):
-            found.append((max(self.retry_at, self.now), 3, "retry"))
+            jobs.append((max(self.retry_at, self.now), 3, "retry"))
         if self.status in LIVE:
-            found.append((max(self.end, self.now), 4, "renew"))
-        return found
+            jobs.append((max(self.end, self.now), 4, "renew"))
+        return jobs
 
     def unsettled(self) -> list[Bill]:
         return [bill for bill in self.bills if bill.status == "open" and not bill.overdue]
@@ -272,7 +272,7 @@ class Life:
         return any(payment.bill is bill for payment in self.payments)
 
     def answer(self) -> None:
-        payment = min(self.payments, key=lambda each: each.ends_at)
+        payment = min(self.payments, key=lambda payment: payment.ends_at)
         self.payments.remove(payment)
         if payment.succeeds:
             self.receive(payment.bill, by_card=payment.by_buyer)
@@ -317,7 +317,7 @@ class Life:
         away.
         """
         settled = self.owed is bill or (self.every_period and self.status == "unpaid")
-        behind = self.sends and any(each.status == "open" and each.overdue for each in self.bills)
+        behind = self.sends and any(bill.status == "open" and bill.overdue for bill in self.bills)
         recovers = (
             self.status in ("past_due", "unpaid") and (settled or self.owed is None) and not behind
         )
@@ -326,7 +326,7 @@ class Life:
         if recovers or self.owed is bill:
             self.owed = self.failed_at = self.retry_at = None
             if self.every_period and self.status == "active" and not self.sends:
-                self.owed = next((each for each in self.bills if each.status == "open"), None)
+                self.owed = next((bill for bill in self.bills if bill.status == "open"), None)
                 self.retry_at = self.now if self.owed else None
 
     def end_it(self) -> None:
@@ -465,12 +465,16 @@ class Life:
                 (bill.status, bill.total, text(bill.at), bill.by_payment) for bill in self.bills
             ],
             "events": [(type, text(at), status) for type, at, status in self.sent],
-            "deposits": [(each.status, each.amount, each.refunded) for each in self.money.deposits],
+            "deposits": [
+                (deposit.status, deposit.amount, deposit.refunded)
+                for deposit in self.money.deposits
+            ],
             "refunds": [
                 sorted(
-                    (refund.status, refund.amount, refund.reason or "") for refund in each.refunds
+                    (refund.status, refund.amount, refund.reason or "")
+                    for refund in deposit.refunds
                 )
-                for each in self.money.deposits
+                for deposit in self.money.deposits
             ],
             "of refunds": [(type, text(at)) for type, at in self.money.sent],
             "spent": self.money.spent(),

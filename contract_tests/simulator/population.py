@@ -303,7 +303,7 @@ class Walker:
 
     def step(self) -> str | None:
         """Do one thing; what went wrong inside the emulator."""
-        weights = [10, *(each.weight for each in OPERATIONS.values())]
+        weights = [10, *(operation.weight for operation in OPERATIONS.values())]
         if self.chance.choices(range(len(weights)), weights)[0] == 0:
             moved = self.emulator.api.post(
                 "/_emulator/clock/advance", {"by": self.chance.choice(SPANS)}
@@ -316,7 +316,7 @@ class Walker:
         """Do one operation; return an inner failure. A rejection ends the operation and is none."""
         self.sent += 1
         names = [name for name in OPERATIONS if name != "endpoint"]
-        name = self.chance.choices(names, [OPERATIONS[each].weight for each in names])[0]
+        name = self.chance.choices(names, [OPERATIONS[candidate].weight for candidate in names])[0]
         try:
             self._do(OPERATIONS[name])
         except RequestRefused as error:

@@ -16,18 +16,18 @@ def shrunk(story: Story, outcome: Outcome) -> tuple[Story, Outcome]:
     """Leave out steps, many, then single ones, while the same rule breaks (delta debugging)."""
     assert outcome.violation
     rule, plays = outcome.violation.rule, 0
-    found = story._replace(steps=story.steps[: outcome.steps]), outcome
-    size = len(found[0].steps) // 2
+    smallest = story._replace(steps=story.steps[: outcome.steps]), outcome
+    size = len(smallest[0].steps) // 2
     while size and plays < MOST_PLAYS:
-        before, start = found, 0
-        while start < len(found[0].steps) and plays < MOST_PLAYS:
-            steps = found[0].steps
+        before, start = smallest, 0
+        while start < len(smallest[0].steps) and plays < MOST_PLAYS:
+            steps = smallest[0].steps
             plays += 1
             shorter = _tried(story, (*steps[:start], *steps[start + size :]), rule)
-            found, start = (shorter, start) if shorter else (found, start + size)
-        if size > 1 or found is before:
+            smallest, start = (shorter, start) if shorter else (smallest, start + size)
+        if size > 1 or smallest is before:
             size //= 2
-    return found
+    return smallest
 
 
 def _tried(story: Story, steps: tuple[Step, ...], rule: str) -> tuple[Story, Outcome] | None:

@@ -192,7 +192,9 @@ class Server:
             await self._app(scope, receive, send)
         finally:
             self._serving.discard(task)
-        found = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+        sent_headers = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
         return Response(
-            sent[0]["status"], found, b"".join(message.get("body", b"") for message in sent[1:])
+            sent[0]["status"],
+            sent_headers,
+            b"".join(message.get("body", b"") for message in sent[1:]),
         )

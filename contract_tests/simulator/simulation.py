@@ -119,7 +119,7 @@ class Place:
         self.unsaved()
 
     def pick(self, kind: str, number: int) -> Any:
-        kinds = {each.kind: each for each in self.runtime.world.kinds}
+        kinds = {kind.kind: kind for kind in self.runtime.world.kinds}
         records: list[Record] = list(self.runtime.world.table(kinds[kind]))[-5:]
         if not records:
             raise Rejected(kind)

@@ -74,7 +74,7 @@ def draw_story(
     kind = chance.choices(KINDS, (6, 2, 2))[0]
     settings = VARIANTS[chance.choice(list(VARIANTS))]
     weights = {name: STEPS[name].weight for name in names} or {
-        name: each.weight * chance.choice((0, 1, 1, 3)) for name, each in STEPS.items()
+        name: step.weight * chance.choice((0, 1, 1, 3)) for name, step in STEPS.items()
     }
     return Story(
         seed, state or kind, settings, tuple(_drawn(chance, weights) for _ in range(steps))
@@ -252,8 +252,8 @@ async def card(at: Place, pick: int, number: int) -> None:
     text = f'{{"customer": "{at.pick("customer", pick).id}", "number": "{CARDS[number]}", {rest}}}'
     await at.post("/v1/payment-methods/", text.encode())
     newest = (await at.get("/_emulator/requests", query="page_size=1"))["data"][0]
-    shown = await at.get(f"/_emulator/requests/{newest['id']}")
-    if NUMBER in re.sub(r"[ -]|\\+u003", "", str(shown)):
+    details = await at.get(f"/_emulator/requests/{newest['id']}")
+    if NUMBER in re.sub(r"[ -]|\\+u003", "", str(details)):
         at.simulation.invariants.violated("secrets", "the journal shows a card number")
 
 

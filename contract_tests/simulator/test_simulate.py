@@ -99,14 +99,18 @@ def test_stories_break_no_invariant_and_make_every_transition() -> None:
 def test_walks_and_the_model_do_not_differ(tmp_path: Path) -> None:
     """On each kind of state. All transitions are reached: an unwalked one would prove nothing."""
     reached: Counter[Transition] = Counter()
-    found: list[str] = []
+    differences: list[str] = []
     for number, place in enumerate(
         ("memory", f"tinydb:{tmp_path}/worlds.json", f"sqlite:{tmp_path}/worlds.db")
     ):
         server = LocalServer(state=place)
-        found += [each for seed in range(number, 24, 3) for each in walk(server, seed, 20, reached)]
+        differences += [
+            difference
+            for seed in range(number, 24, 3)
+            for difference in walk(server, seed, 20, reached)
+        ]
         server.stop()
-    assert found == []
+    assert differences == []
     assert reached.keys() == TRANSITIONS
 
 

@@ -75,12 +75,12 @@ def walk(server: LocalServer, seed: int, steps: int, reached: Counter[Transition
         done = [repr(life)]
         for _ in range(steps):
             done.append(step(emulator, life, customer, path, chance, reached))
-            wanted, found = life.view(), view(emulator, path, customer)
-            if wanted != found:
+            wanted, actual = life.view(), view(emulator, path, customer)
+            if wanted != actual:
                 wrong = [
-                    f"{name}: {wanted[name]} not {found[name]}"
+                    f"{name}: {wanted[name]} not {actual[name]}"
                     for name in wanted
-                    if wanted[name] != found[name]
+                    if wanted[name] != actual[name]
                 ]
                 yield "\n  ".join([f"walk {seed}", *done, *wrong])
                 break
@@ -239,16 +239,21 @@ def view(emulator: Emulator, path: str, customer: str) -> dict[str, Any]:
             now["unit_amount"],
         ),
         "invoices": [
-            (each["status"], each["total"], each["created_at"], each["transaction"] is not None)
-            for each in invoices
+            (
+                invoice["status"],
+                invoice["total"],
+                invoice["created_at"],
+                invoice["transaction"] is not None,
+            )
+            for invoice in invoices
         ],
         "events": [
-            (each["type"], each["created_at"], shown(each))
-            for each in events
-            if each["type"] not in NOT_MODELED | OF_REFUNDS
+            (event["type"], event["created_at"], shown(event))
+            for event in events
+            if event["type"] not in NOT_MODELED | OF_REFUNDS
         ],
         "of refunds": [
-            (each["type"], each["created_at"]) for each in events if each["type"] in OF_REFUNDS
+            (event["type"], event["created_at"]) for event in events if event["type"] in OF_REFUNDS
         ],
         **money(emulator, customer),
     }
@@ -260,19 +265,21 @@ def money(emulator: Emulator, customer: str) -> dict[str, Any]:
     refunds = emulator.api.oldest("/v1/refunds/")
     ledger = emulator.api.get("/_emulator/ledger", page_size=1)
     return {
-        "deposits": [(each["status"], each["amount"], each["amount_refunded"]) for each in paid],
+        "deposits": [
+            (deposit["status"], deposit["amount"], deposit["amount_refunded"]) for deposit in paid
+        ],
         "refunds": [
             sorted(
                 (refund["status"], refund["amount"], refund["failure_reason"] or "")
                 for refund in refunds
-                if refund["transaction"] == each["id"]
+                if refund["transaction"] == deposit["id"]
             )
-            for each in paid
+            for deposit in paid
         ],
         "spent": emulator.api.get(f"/v1/customers/{customer}/")["total_spent"],
         "books": (
             ledger["balanced"],
-            sum(each["amount"] for each in ledger["totals"] if each["account"] == "buyers"),
+            sum(total["amount"] for total in ledger["totals"] if total["account"] == "buyers"),
         ),
     }
 

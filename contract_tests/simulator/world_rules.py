@@ -29,10 +29,10 @@ class Rows:
         return [row for row in rows if all(row[name] == value for name, value in fields.items())]
 
     def by(self, kind: str, field: str, **fields: Any) -> dict[Any, list[Any]]:
-        found: dict[Any, list[Any]] = defaultdict(list)
+        groups: dict[Any, list[Any]] = defaultdict(list)
         for row in self.all(kind, **fields):
-            found[row[field]].append(row)
-        return found
+            groups[row[field]].append(row)
+        return groups
 
 
 def exported(snapshot: Mapping[str, Any]) -> Rows:
@@ -72,67 +72,73 @@ def per_cent(amount: int, rate: float) -> int:
 
 def intents(rows: Rows) -> Iterator[str]:
     """No more is captured than was authorized, and a transaction stands as its payment does."""
-    transactions = {each["id"]: each["status"] for each in rows.all("transaction")}
+    transactions = {
+        transaction["id"]: transaction["status"] for transaction in rows.all("transaction")
+    }
     # One that failed after its payment succeeded is a dispute that was lost (B-56).
     standing = {
         "succeeded": ("approved", "failed", *ARRIVED),
         "processing": ("pending",),
         "canceled": ("failed", "canceled"),
     }
-    for each in rows.all("payment_intent"):
+    for intent in rows.all("payment_intent"):
         id, status, held, received = (
-            each["id"],
-            each["status"],
-            each["amount_capturable"],
-            each["amount_received"],
+            intent["id"],
+            intent["status"],
+            intent["amount_capturable"],
+            intent["amount_received"],
         )
-        if held + received > each["amount"] or (received > 0, held > 0) != (
+        if held + received > intent["amount"] or (received > 0, held > 0) != (
             status == "succeeded",
             status == "requires_capture",
         ):
-            yield f"{id}: {status} with {held} held and {received} received of {each['amount']}"
-        transaction = transactions.get(each["transaction"])
+            yield f"{id}: {status} with {held} held and {received} received of {intent['amount']}"
+        transaction = transactions.get(intent["transaction"])
         if (transaction or status == "succeeded") and transaction not in standing.get(status, ()):
             yield f"{id}: {status}, and its transaction is {transaction}"
 
 
 def refunds(rows: Rows) -> Iterator[str]:
     """No more goes back than came, and each refund that succeeded has its transaction."""
-    amounts = {each["id"]: each["amount"] for each in rows.all("transaction")}
+    amounts = {transaction["id"]: transaction["amount"] for transaction in rows.all("transaction")}
     for transaction, own in rows.by("refund", "transaction").items():
         taken = sum(
-            each["amount"]
-            for each in own
-            if each["status"] not in ("failed", "cancelled", "expired")
+            transaction["amount"]
+            for transaction in own
+            if transaction["status"] not in ("failed", "cancelled", "expired")
         )
         if taken > amounts[transaction]:
             yield f"{transaction}: refunds of {taken}, and its amount is {amounts[transaction]}"
-    returned = Counter(each["amount"] for each in rows.all("transaction", type="refund"))
-    succeeded = Counter(each["amount"] for each in rows.all("refund", status="succeeded"))
+    returned = Counter(
+        transaction["amount"] for transaction in rows.all("transaction", type="refund")
+    )
+    succeeded = Counter(refund["amount"] for refund in rows.all("refund", status="succeeded"))
     if returned != succeeded:
         yield f"transactions of refunds: {returned}, and refunds that succeeded: {succeeded}"
 
 
 def lost(rows: Rows) -> set[str]:
     """Return the ids of the deposits whose money a dispute took back after it arrived (B-56)."""
-    succeeded = {each["id"] for each in rows.all("payment_intent", status="succeeded")}
+    succeeded = {intent["id"] for intent in rows.all("payment_intent", status="succeeded")}
     failed = rows.all("transaction", type="deposit", status="failed")
-    return {each["id"] for each in failed if each["payment_intent"] in succeeded}
+    return {
+        transaction["id"] for transaction in failed if transaction["payment_intent"] in succeeded
+    }
 
 
 def buyers(rows: Rows) -> Iterator[str]:
     """No buyer has more back than was paid, by refunds and by disputes that were lost (B-56)."""
     refunds, gone = rows.by("refund", "transaction"), lost(rows)
     ending = {job["about"] for job in rows.all("job", name="refund.lose_dispute")}
-    for each in rows.all("transaction", type="deposit"):
+    for deposit in rows.all("transaction", type="deposit"):
         id, paid = (
-            each["id"],
-            each["amount"] if each["status"] in ARRIVED or each["id"] in gone else 0,
+            deposit["id"],
+            deposit["amount"] if deposit["status"] in ARRIVED or deposit["id"] in gone else 0,
         )
         returned = sum(
             refund["amount"] for refund in refunds[id] if refund["status"] == "succeeded"
         )
-        disputed = each["amount"] - each["amount_refunded"] if id in gone else 0
+        disputed = deposit["amount"] - deposit["amount_refunded"] if id in gone else 0
         if returned + disputed > paid:
             yield f"{id}: {returned} returned and {disputed} lost of {paid} paid"
         coming = [refund for refund in refunds[id] if refund["status"] in ("pending", "processing")]
@@ -144,12 +150,15 @@ def bounds(rows: Rows) -> Iterator[str]:
     """A discount is at most the subtotal, a link is used as often as it may be, and one method is
     the default.
     """
-    for each in rows.all("invoice"):
-        if not 0 <= each["discount_amount"] <= each["subtotal"]:
-            yield f"{each['id']}: a discount of {each['discount_amount']} on {each['subtotal']}"
-    for each in rows.all("payment_link"):
-        if each["max_usage"] is not None and each["usage_count"] > each["max_usage"]:
-            yield f"{each['id']}: used {each['usage_count']} times of {each['max_usage']}"
+    for invoice in rows.all("invoice"):
+        if not 0 <= invoice["discount_amount"] <= invoice["subtotal"]:
+            yield (
+                f"{invoice['id']}: a discount of {invoice['discount_amount']}"
+                f" on {invoice['subtotal']}"
+            )
+    for link in rows.all("payment_link"):
+        if link["max_usage"] is not None and link["usage_count"] > link["max_usage"]:
+            yield f"{link['id']}: used {link['usage_count']} times of {link['max_usage']}"
     for customer, defaults in rows.by("payment_method", "customer", is_default=True).items():
         if len(defaults) > 1:
             yield f"{customer}: {len(defaults)} default methods"
@@ -157,12 +166,12 @@ def bounds(rows: Rows) -> Iterator[str]:
 
 def instants(rows: Rows) -> Iterator[str]:
     """A trial has an end, and what is canceled an instant at which it was."""
-    for each in rows.all("subscription", status="trialing"):
-        if each["trial_end"] is None:
-            yield f"{each['id']}: in a trial without an end"
-    for each in rows.all("payment_intent", status="canceled"):
-        if each["canceled_at"] is None:
-            yield f"{each['id']}: canceled at no time"
+    for subscription in rows.all("subscription", status="trialing"):
+        if subscription["trial_end"] is None:
+            yield f"{subscription['id']}: in a trial without an end"
+    for intent in rows.all("payment_intent", status="canceled"):
+        if intent["canceled_at"] is None:
+            yield f"{intent['id']}: canceled at no time"
 
 
 def deposits(rows: Rows) -> Iterator[str]:
@@ -171,23 +180,23 @@ def deposits(rows: Rows) -> Iterator[str]:
     receipts = rows.by("receipt", "transaction")
     made = rows.by("transaction", "payment_intent", type="deposit")
     for intent in rows.all("payment_intent", status="succeeded"):
-        if [paid_in(each) for each in made[intent["id"]]] != [intent["amount_received"]]:
+        if [paid_in(receipt) for receipt in made[intent["id"]]] != [intent["amount_received"]]:
             yield (
                 f"{intent['id']} received {intent['amount_received']}, and has"
                 f" {len(made[intent['id']])} transactions"
             )
-    for each in rows.all("transaction", type="deposit"):
-        id, amount = each["id"], each["amount"]
+    for deposit in rows.all("transaction", type="deposit"):
+        id, amount = deposit["id"], deposit["amount"]
         returned = sum(refund["amount"] for refund in refunds[id])
-        if each["fee"] != per_cent(amount, each["fee_rate"]):
-            yield f"{id}: fee {each['fee']} of {amount}"
-        if each["net_amount"] != amount - each["fee"] - each["commission"]:
-            yield f"{id}: net amount {each['net_amount']} of {amount}"
-        if each["amount_refunded"] != returned:
-            yield f"{id}: refunded {each['amount_refunded']}, and the refunds are {returned}"
-        if (each["status"] == "refunded") != (returned == amount):
-            yield f"{id}: {each['status']} with {returned} of {amount} refunded"
-        if each["status"] == "completed" and [receipt["amount"] for receipt in receipts[id]] != [
+        if deposit["fee"] != per_cent(amount, deposit["fee_rate"]):
+            yield f"{id}: fee {deposit['fee']} of {amount}"
+        if deposit["net_amount"] != amount - deposit["fee"] - deposit["commission"]:
+            yield f"{id}: net amount {deposit['net_amount']} of {amount}"
+        if deposit["amount_refunded"] != returned:
+            yield f"{id}: refunded {deposit['amount_refunded']}, and the refunds are {returned}"
+        if (deposit["status"] == "refunded") != (returned == amount):
+            yield f"{id}: {deposit['status']} with {returned} of {amount} refunded"
+        if deposit["status"] == "completed" and [receipt["amount"] for receipt in receipts[id]] != [
             amount
         ]:
             yield f"{id} has {len(receipts[id])} receipts"
@@ -205,10 +214,21 @@ def customers(rows: Rows) -> Iterator[str]:
     """
     own, gone = rows.by("transaction", "customer", type="deposit"), lost(rows)
     for customer in rows.all("customer"):
-        arrived = [each for each in own[customer["id"]] if each["status"] in ARRIVED]
-        counted = [each for each in arrived if each["currency"] == customer["currency"]]
-        number = len(arrived) + sum(each["id"] in gone for each in own[customer["id"]])
-        expected = sum(each["amount"] - each["amount_refunded"] for each in counted), number
+        arrived = [
+            transaction for transaction in own[customer["id"]] if transaction["status"] in ARRIVED
+        ]
+        counted = [
+            transaction
+            for transaction in arrived
+            if transaction["currency"] == customer["currency"]
+        ]
+        number = len(arrived) + sum(
+            transaction["id"] in gone for transaction in own[customer["id"]]
+        )
+        expected = (
+            sum(transaction["amount"] - transaction["amount_refunded"] for transaction in counted),
+            number,
+        )
         if (customer["total_spent"], customer["transactions_count"]) != expected:
             yield (
                 f"{customer['id']}: spent {customer['total_spent']}, and its transactions are"
@@ -218,37 +238,42 @@ def customers(rows: Rows) -> Iterator[str]:
 
 def invoices(rows: Rows) -> Iterator[str]:
     """An invoice is paid once, its amounts add up, and its number is given once."""
-    transactions = {each["id"]: each for each in rows.all("transaction")}
+    transactions = {transaction["id"]: transaction for transaction in rows.all("transaction")}
     paying = rows.by("payment_intent", "invoice", status="succeeded")
-    numbers = [each["invoice_number"] for each in rows.all("invoice") if each["invoice_number"]]
+    numbers = [
+        invoice["invoice_number"] for invoice in rows.all("invoice") if invoice["invoice_number"]
+    ]
     if len(set(numbers)) != len(numbers):
         yield "an invoice number was given twice"
-    for each in rows.all("invoice"):
-        id, subtotal = each["id"], sum(line["amount"] for line in each["line_items"])
+    for invoice in rows.all("invoice"):
+        id, subtotal = invoice["id"], sum(line["amount"] for line in invoice["line_items"])
         if len(paying[id]) > 1:
             yield f"{id}: paid {len(paying[id])} times"
         if (
-            each["subtotal"] != subtotal
-            or each["total"] != subtotal - each["discount_amount"] + each["tax_amount"]
+            invoice["subtotal"] != subtotal
+            or invoice["total"] != subtotal - invoice["discount_amount"] + invoice["tax_amount"]
         ):
-            yield f"{id}: total {each['total']} of lines of {subtotal}"
-        if each["amount_paid"] + each["amount_remaining"] != each["total"]:
+            yield f"{id}: total {invoice['total']} of lines of {subtotal}"
+        if invoice["amount_paid"] + invoice["amount_remaining"] != invoice["total"]:
             yield (
-                f"{id}: {each['amount_paid']} paid and {each['amount_remaining']} remaining of"
-                f" {each['total']}"
+                f"{id}: {invoice['amount_paid']} paid and {invoice['amount_remaining']} remaining"
+                f" of {invoice['total']}"
             )
         for intent in paying[id]:
             settled = transactions[intent["transaction"]]["status"] in ARRIVED
             if rows.assumptions.get("payment_received") == "transaction" and not settled:
                 continue
-            shown = (
-                each.get("payment_intent", intent["id"]),
-                each.get("transaction", intent["transaction"]),
+            payer = (
+                invoice.get("payment_intent", intent["id"]),
+                invoice.get("transaction", intent["transaction"]),
             )
-            if (each["status"], each["amount_paid"]) != ("paid", intent["amount_received"]):
-                yield f"{id}: {each['status']} with {each['amount_paid']} paid by {intent['id']}"
-            if shown != (intent["id"], intent["transaction"]):
-                yield f"{id}: paid by {shown}, and its payment is {intent['id']}"
+            if (invoice["status"], invoice["amount_paid"]) != ("paid", intent["amount_received"]):
+                yield (
+                    f"{id}: {invoice['status']} with {invoice['amount_paid']} paid"
+                    f" by {intent['id']}"
+                )
+            if payer != (intent["id"], intent["transaction"]):
+                yield f"{id}: paid by {payer}, and its payment is {intent['id']}"
 
 
 def sessions(rows: Rows) -> Iterator[str]:
@@ -266,16 +291,18 @@ def sessions(rows: Rows) -> Iterator[str]:
 
 def subscriptions(rows: Rows) -> Iterator[str]:
     """A past due subscription owes money; its periods end once, in the future."""
-    owing = {each["subscription"] for each in rows.all("invoice", status="open")}
+    owing = {invoice["subscription"] for invoice in rows.all("invoice", status="open")}
     planned = rows.by("job", "about", name="subscription.renew")
-    for each in rows.all("subscription"):
-        if each["status"] == "past_due" and each["id"] not in owing:
-            yield f"{each['id']}: past due, and nothing is owed"
-        due = [job["due"] for job in planned[each["id"]]]
-        if len(due) > 1 or (each["status"] == "active" and due != [each["current_period_end"]]):
+    for subscription in rows.all("subscription"):
+        if subscription["status"] == "past_due" and subscription["id"] not in owing:
+            yield f"{subscription['id']}: past due, and nothing is owed"
+        due = [job["due"] for job in planned[subscription["id"]]]
+        if len(due) > 1 or (
+            subscription["status"] == "active" and due != [subscription["current_period_end"]]
+        ):
             yield (
-                f"{each['id']}: its period ends at {each['current_period_end']}, and renewals are"
-                f" due at {due}"
+                f"{subscription['id']}: its period ends at {subscription['current_period_end']},"
+                f" and renewals are due at {due}"
             )
 
 
@@ -301,20 +328,20 @@ def ledger(rows: Rows, books: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
     gone out.
     """
     expected: dict[tuple[str, str], int] = defaultdict(int)
-    for each in rows.all("transaction"):
-        currency = each["currency"]
-        if each["type"] == "refund":
-            expected["merchant", currency] -= each["amount"]
-            expected["buyers", currency] += each["amount"]
-        elif each["status"] in ARRIVED:
-            expected["merchant", currency] += each["net_amount"]
-            expected["buyers", currency] -= paid_in(each)
-            expected["set_directly", currency] += paid_in(each) - each["amount"]
+    for transaction in rows.all("transaction"):
+        currency = transaction["currency"]
+        if transaction["type"] == "refund":
+            expected["merchant", currency] -= transaction["amount"]
+            expected["buyers", currency] += transaction["amount"]
+        elif transaction["status"] in ARRIVED:
+            expected["merchant", currency] += transaction["net_amount"]
+            expected["buyers", currency] -= paid_in(transaction)
+            expected["set_directly", currency] += paid_in(transaction) - transaction["amount"]
         else:
-            expected["merchant", currency] += each["amount_refunded"]
-            expected["buyers", currency] -= each["amount_refunded"]
-    for each in rows.all("invoice", paid_manually=True):
-        expected["buyers", each["currency"]] -= each["amount_paid"]
+            expected["merchant", currency] += transaction["amount_refunded"]
+            expected["buyers", currency] -= transaction["amount_refunded"]
+    for invoice in rows.all("invoice", paid_manually=True):
+        expected["buyers", invoice["currency"]] -= invoice["amount_paid"]
     for currency, accounts in books.items():
         if sum(accounts.values()):
             yield f"the books of {currency} do not add up: {accounts}"

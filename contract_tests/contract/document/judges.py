@@ -143,11 +143,12 @@ def _plain(node: Any, *, of_30: bool, by_the_letter: bool) -> Any:
     null.
     """
     if isinstance(node, list):
-        return [_plain(each, of_30=of_30, by_the_letter=by_the_letter) for each in node]
+        return [_plain(element, of_30=of_30, by_the_letter=by_the_letter) for element in node]
     if not isinstance(node, dict):
         return node
     plain = {
-        name: _plain(each, of_30=of_30, by_the_letter=by_the_letter) for name, each in node.items()
+        name: _plain(member, of_30=of_30, by_the_letter=by_the_letter)
+        for name, member in node.items()
     }
     if isinstance(node.get("$ref"), str):
         plain["$ref"] = BASE + node["$ref"]

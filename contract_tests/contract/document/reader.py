@@ -113,25 +113,25 @@ def alternatives(part: Part) -> Iterator[Part]:
 def properties(document: Document, schema: Part) -> dict[str, Part]:
     """Return a schema's properties: its own, and those it combines or refers to."""
     pointer, node = resolved(document, schema)
-    found: dict[str, Part] = {}
+    collected: dict[str, Part] = {}
     for child in alternatives(Part(pointer, node)):
-        found |= properties(document, child)
+        collected |= properties(document, child)
     own = {
         name: Part((*pointer, "properties", name), child)
         for name, child in node.get("properties", {}).items()
     }
-    return found | own
+    return collected | own
 
 
 def flat(document: Document, part: Part) -> Part:
     """Return a schema with the keywords of the one that it refers to or combines with its own."""
     pointer, node = resolved(document, part)
     combined = (
-        [flat(document, each).node for each in alternatives(Part(pointer, node))]
+        [flat(document, alternative).node for alternative in alternatives(Part(pointer, node))]
         if "allOf" in node
         else []
     )
-    return Part(pointer, {key: value for each in (*combined, node) for key, value in each.items()})
+    return Part(pointer, {key: value for part in (*combined, node) for key, value in part.items()})
 
 
 def examples(document: Document) -> Iterator[Example]:

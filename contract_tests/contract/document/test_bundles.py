@@ -73,9 +73,9 @@ def test_a_checkout_makes_its_bundles_on_first_use_and_when_a_source_has_changed
     """Several processes may begin at once; no YAML for current bundles; a wheel carries them."""
     dist = checkout / "openapi" / "dist"
     with ThreadPoolExecutor() as pool:
-        assert {each.split()[0] for each in pool.map(lambda _: run(TITLE, checkout), range(2))} == {
-            "Payments"
-        }
+        assert {
+            title.split()[0] for title in pool.map(lambda _: run(TITLE, checkout), range(2))
+        } == {"Payments"}
     assert {file.suffix for file in dist.iterdir()} == {".json", ".sha256"}
     written = (dist / "service.json").stat().st_ino
     assert run(TITLE, checkout) == "Payments False"

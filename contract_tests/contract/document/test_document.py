@@ -31,12 +31,14 @@ def test_the_service_has_what_the_specification_names_and_marks_what_it_adds(
     )
     assert (len(documented), len(added), len(specification.EVENT_TYPES)) == (75, 12, 14)
     assert Counter(documented + added) <= Counter(
-        (each.method, each.path) for each in operations(service)
+        (operation.method, operation.path) for operation in operations(service)
     )
-    assert {(each.method, each.path) for each in operations(service) if not is_marked(each)} <= set(
-        documented
-    )
-    events = {each.path: is_marked(each) for each in operations(service, "x-webhooks")}
+    assert {
+        (operation.method, operation.path)
+        for operation in operations(service)
+        if not is_marked(operation)
+    } <= set(documented)
+    events = {event.path: is_marked(event) for event in operations(service, "x-webhooks")}
     assert (
         {type for type, marked in events.items() if not marked}
         <= specification.EVENT_TYPES
@@ -53,14 +55,14 @@ def is_marked(operation: Operation) -> bool:
 
 def test_the_service_documents_what_can_go_wrong(service: Document) -> None:
     """422 for parameters and bodies, 400 and 409 for a POST's content, 404 for a path's object."""
-    for each in operations(service):
-        wanted = EVERYWHERE | ({"400", "409"} if each.method == "POST" else set())
-        wanted |= ({"400"} if "requestBody" in each.node else set()) | (
-            {"404"} if "{" in each.path else set()
+    for operation in operations(service):
+        wanted = EVERYWHERE | ({"400", "409"} if operation.method == "POST" else set())
+        wanted |= ({"400"} if "requestBody" in operation.node else set()) | (
+            {"404"} if "{" in operation.path else set()
         )
-        assert wanted - each.node["responses"].keys() == set(), each.name
-        names = {parameter["name"] for parameter in parameters(service, each)}
-        assert each.method != "POST" or "Idempotency-Key" in names, each.name
+        assert wanted - operation.node["responses"].keys() == set(), operation.name
+        names = {parameter["name"] for parameter in parameters(service, operation)}
+        assert operation.method != "POST" or "Idempotency-Key" in names, operation.name
 
 
 def test_responses_of_the_service_have_their_headers_and_errors_their_shape(
@@ -72,7 +74,7 @@ def test_responses_of_the_service_have_their_headers_and_errors_their_shape(
             assert _header(service, response, "Request-Id").get("required"), place
             if status >= "400":
                 assert {
-                    media: each["schema"] for media, each in response.node["content"].items()
+                    media: content["schema"] for media, content in response.node["content"].items()
                 } == ANY_ERROR, place
             elif operation.method == "POST":
                 assert _header(service, response, "Idempotent-Replayed"), place

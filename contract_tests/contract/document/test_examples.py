@@ -23,9 +23,11 @@ def test_every_example_matches_its_schema(name: str) -> None:
     judge, document = contract(name), contract(name).document
     every = list(examples(document))
     assert len(every) > 20
-    for each in every:
-        assert judge.judge.faults(each.schema, each.value) == [], fragment(each.pointer)
-        assert list(judge.undeclared(each.schema, each.value)) == [], fragment(each.pointer)
+    for example in every:
+        assert judge.judge.faults(example.schema, example.value) == [], fragment(example.pointer)
+        assert list(judge.undeclared(example.schema, example.value)) == [], fragment(
+            example.pointer
+        )
 
 
 def test_every_json_body_has_an_example(document: Document) -> None:
@@ -39,7 +41,7 @@ def test_every_json_body_has_an_example(document: Document) -> None:
 
 
 def test_an_error_example_has_the_status_it_stands_under(service: Document) -> None:
-    shown = [
+    bodies = [
         (f"{operation.name} {status}", status, example)
         for operation in operations(service)
         for status, response in responses(service, operation)
@@ -47,15 +49,15 @@ def test_an_error_example_has_the_status_it_stands_under(service: Document) -> N
         for media in response.node["content"].values()
         for example in (
             media.get("example"),
-            *(each["value"] for each in media.get("examples", {}).values()),
+            *(example["value"] for example in media.get("examples", {}).values()),
         )
         if example
     ]
-    assert len(shown) > 87
+    assert len(bodies) > 87
     assert [
         name
-        for name, status, each in shown
-        if "error" not in each and str(each["status"]) != status
+        for name, status, body in bodies
+        if "error" not in body and str(body["status"]) != status
     ] == []
 
 
@@ -91,13 +93,15 @@ def test_the_first_checkout_ends_with_a_session_that_is_complete(sandbox: Sandbo
         ids[response["id"].partition("_")[0] + "_"] = response["id"]
     assert (response["status"], response["amount_total"]) == ("complete", 30000)
     sandbox.control.post("/clock/advance", {"by": "1s"})
-    arrived = [json.loads(each["body"]) for each in sandbox.control.get("/inbox/shop")["data"]]
+    arrived = [
+        json.loads(delivery["body"]) for delivery in sandbox.control.get("/inbox/shop")["data"]
+    ]
     assert "checkout.session.completed" in {event["type"] for event in arrived}
 
 
 def _response(sandbox: Sandbox, request: re.Match[str], ids: dict[str, str]) -> httpx.Response:
     def filled(text: str) -> str:
-        return PLACEHOLDER.sub(lambda found: ids[found[1]], text).replace(
+        return PLACEHOLDER.sub(lambda placeholder: ids[placeholder[1]], text).replace(
             "http://127.0.0.1:4747", sandbox.url
         )
 
@@ -138,12 +142,14 @@ LATER = (
 
 def test_an_example_agrees_with_itself(document: Document) -> None:
     """Ids have their kind's prefix; amounts, counts and the order of instants are right."""
-    shown = [
-        (fragment(each.pointer), value)
-        for each in examples(document)
-        for value in _objects(each.value)
+    objects = [
+        (fragment(example.pointer), value)
+        for example in examples(document)
+        for value in _objects(example.value)
     ]
-    assert [f"{place}: {fault}" for place, value in shown for fault in _contradictions(value)] == []
+    assert [
+        f"{place}: {fault}" for place, value in objects for fault in _contradictions(value)
+    ] == []
 
 
 def _objects(value: Any) -> Iterator[dict[str, Any]]:
@@ -190,7 +196,7 @@ def _is_page(count: int, page: dict[str, Any]) -> bool:
 
 
 def _sums(value: dict[str, Any]) -> dict[str, Any]:
-    number = {key: each for key, each in value.items() if isinstance(each, int | float)}
+    number = {key: number for key, number in value.items() if isinstance(number, int | float)}
     sums = {
         "subtotal": lambda: sum(line["amount"] for line in value["line_items"]),
         "amount_subtotal": lambda: sum(line["amount_total"] for line in value["line_items"]),

@@ -44,8 +44,8 @@ def test_both_versions_have_the_same_parts_and_judge_every_value_alike(
     document: Document, twin: Document, judge: Judge
 ) -> None:
     assert (
-        [each.name for each in operations(twin)]
-        == [each.name for each in operations(document)]
+        [operation.name for operation in operations(twin)]
+        == [operation.name for operation in operations(document)]
         != []
     )
     parts = {kind: list(named) for kind, named in document["components"].items()}
@@ -212,8 +212,8 @@ def test_each_type_of_payment_method_has_a_schema_that_names_its_fields(version:
     """Generators make types of ``oneOf``; of a ``not`` they make none, or classes without names."""
     document = bundles.load(f"service-{version}")
     kinds = [
-        resolve(document, each)
-        for each in document["components"]["schemas"]["PaymentMethodCreate"]["oneOf"]
+        resolve(document, schema)
+        for schema in document["components"]["schemas"]["PaymentMethodCreate"]["oneOf"]
     ]
     own = {
         kind["properties"]["type"]["enum"][0]: {*kind["required"]} - {"customer", "type"}
@@ -237,10 +237,10 @@ def test_each_type_of_payment_method_has_a_schema_that_names_its_fields(version:
 def test_each_sandbox_operation_is_marked_and_says_what_to_use_instead(name: str) -> None:
     document = bundles.load(name)
     tags = {tag["name"] for tag in document["tags"] if tag.get("x-sandbox-only")}
-    every = [each.node for each in operations(document)]
-    marked = [each for each in every if each.get("x-sandbox-only")]
-    assert marked == [each for each in every if tags.intersection(each.get("tags", ()))] != []
-    assert all(each["x-use-instead"] in each["description"] for each in marked)
+    every = [operation.node for operation in operations(document)]
+    marked = [node for node in every if node.get("x-sandbox-only")]
+    assert marked == [node for node in every if tags.intersection(node.get("tags", ()))] != []
+    assert all(node["x-use-instead"] in node["description"] for node in marked)
 
 
 def test_any_event_is_one_schema_and_what_a_new_webhook_is_sent() -> None:

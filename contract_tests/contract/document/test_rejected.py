@@ -129,8 +129,8 @@ def conditions() -> Iterator[str]:
     """Yield the schema's name for each condition of both documents, of an object or a field."""
     for document in map(bundles.load, ("service", "control")):
         for name, schema in document["components"]["schemas"].items():
-            for each in (schema, *schema.get("properties", {}).values()):
-                yield from [name] * len(each.get(CONDITIONS, ()))
+            for part in (schema, *schema.get("properties", {}).values()):
+                yield from [name] * len(part.get(CONDITIONS, ()))
 
 
 def test_each_condition_has_a_row() -> None:
@@ -144,7 +144,7 @@ def test_each_condition_has_a_row() -> None:
 )
 def test_the_document_and_the_server_reject_the_same(rule: Rule, sandbox: Sandbox) -> None:
     made = {"customer": sandbox.customer(), "plan": sandbox.plan(), "product": sandbox.product()}
-    values = {name: each["id"] for name, each in made.items()} | {
+    values = {name: object["id"] for name, object in made.items()} | {
         "inbox": f"{sandbox.url}/_emulator/inbox/rejected"
     }
     wrong, right = (

@@ -40,7 +40,7 @@ def test_every_required_name_is_a_declared_property(document: Document) -> None:
     for part in schemas(document):
         declared = set(properties(document, part)) | around.get(part.pointer, set())
         inner = [*alternatives(part), Part((*part.pointer, "not"), None)]
-        around |= {each.pointer: declared for each in inner}
+        around |= {part.pointer: declared for part in inner}
         undeclared += [
             f"{fragment(part.pointer)}: {name}"
             for name in {*part.node.get("required", ())} - declared
@@ -49,13 +49,13 @@ def test_every_required_name_is_a_declared_property(document: Document) -> None:
 
 
 def test_every_property_has_a_name_in_snake_case_and_a_description(document: Document) -> None:
-    found = [
+    named = [
         (part, name, child)
         for part in schemas(document)
         for name, child in part.node.get("properties", {}).items()
     ]
-    assert len(found) > 10
-    for part, name, child in found:
+    assert len(named) > 10
+    for part, name, child in named:
         assert re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name), fragment(part.pointer)
         assert "description" in resolved(document, Part((), child)).node, (
             f"{fragment(part.pointer)}: {name}"
@@ -79,10 +79,10 @@ def test_every_array_and_string_of_a_request_is_bounded(document: Document) -> N
     """B-26."""
     sent = [
         schema
-        for each in operations(document)
-        if (schema := request_schema(document, each)) is not None
+        for operation in operations(document)
+        if (schema := request_schema(document, operation)) is not None
     ]
-    for pointer, node in (each for schema in sent for each in _inside(document, schema)):
+    for pointer, node in (inner for schema in sent for inner in _inside(document, schema)):
         if node.get("type") == "array":
             of_few = (
                 node.get("uniqueItems")
@@ -110,8 +110,8 @@ def _inside(document: Document, schema: Part) -> Iterator[Part]:
 def test_requests_of_the_service_reject_unknown_fields(service: Document) -> None:
     sent = [
         schema
-        for each in operations(service)
-        if (schema := request_schema(service, each)) is not None
+        for operation in operations(service)
+        if (schema := request_schema(service, operation)) is not None
     ]
     objects = [part for part in _reachable(service, sent) if "properties" in part.node]
     assert len(objects) > 20

@@ -44,7 +44,9 @@ def test_months_and_years_keep_the_anchors_day_or_the_months_last(interval: str)
     """B-42, from the first day and the last ones of every month of the year, thirty periods on."""
     months = [(year, month) for year in YEARS for month in range(1, 13)]
     for year, month, day in [
-        (*each, day) for each in months for day in (1, *range(28, almanac.monthrange(*each)[1] + 1))
+        (*month_of_year, day)
+        for month_of_year in months
+        for day in (1, *range(28, almanac.monthrange(*month_of_year)[1] + 1))
     ]:
         for count in range(31):
             total = year * 12 + month - 1 + count * (12 if interval == "year" else 1)

@@ -38,9 +38,10 @@ def pool() -> Iterator[ThreadPoolExecutor]:
 
 def attempts(sandbox: Sandbox, endpoint: Any) -> list[list[tuple[str, int | None]]]:
     """Return the attempts of an endpoint's deliveries and their outcomes, oldest delivery first."""
-    found = sandbox.api.get(f"/webhooks/{endpoint['id']}/deliveries/")["data"]
+    newest_first = sandbox.api.get(f"/webhooks/{endpoint['id']}/deliveries/")["data"]
     return [
-        [(each["at"], each["status_code"]) for each in item["attempts"]] for item in reversed(found)
+        [(attempt["at"], attempt["status_code"]) for attempt in item["attempts"]]
+        for item in reversed(newest_first)
     ]
 
 
@@ -78,10 +79,10 @@ def test_a_name_server_that_does_not_answer_holds_up_no_other_delivery(
         world.customer()
         assert world.advance("1s")["deliveries"]["failed"] == 0
     assert other_world.api.request("GET", f"/invoices/{invoice}/pdf/").content.startswith(b"%PDF")
-    assert not any(each.done() for each in registered)
+    assert not any(look_up.done() for look_up in registered)
     unanswered.set()
-    for each in registered:
-        assert isinstance(each.exception(), Exception)
+    for look_up in registered:
+        assert isinstance(look_up.exception(), Exception)
 
 
 def test_a_receiver_may_call_back_in_the_middle_of_an_advance(
@@ -101,7 +102,7 @@ def test_a_receiver_may_call_back_in_the_middle_of_an_advance(
     receiver.react = lambda received: made.append(sandbox.customer())
     response = sandbox.control.post("/clock/advance", {"until_event": "customer.created"})
     assert response["now"] == "2026-01-08T00:00:00.000Z"
-    assert [each["created_at"] for each in made] == ["2026-01-08T00:00:00.000Z"]
+    assert [object["created_at"] for object in made] == ["2026-01-08T00:00:00.000Z"]
     assert response["events"] == {"subscription.trial_will_end": 1, "customer.created": 1}
 
 

@@ -220,7 +220,7 @@ def test_look_ups_without_a_response_are_bounded_and_only_one_is_made_of_each_na
         for _ in range(2):
             asked = (addresses_of(host, look_ups) for host in hosts)
             assert {
-                type(each) for each in await asyncio.gather(*asked, return_exceptions=True)
+                type(result) for result in await asyncio.gather(*asked, return_exceptions=True)
             } == {Unreachable}
         threads = sum(thread.name == "look-up" for thread in {*threading.enumerate()} - before)
         unanswered.set()

@@ -40,7 +40,9 @@ def groups(number: str, gap: str, size: int = 4) -> str:
     return gap.join(number[start : start + size] for start in range(0, len(number), size))
 
 
-WIDE = {ord(each): ord(each) + 0xFEE0 for each in "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
+WIDE = {
+    ord(character): ord(character) + 0xFEE0 for character in "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+}
 GAPS = (
     *(
         "",
@@ -164,12 +166,13 @@ def secrets_in(text: str) -> set[str]:
     for _ in range(3):
         text = re.sub(
             r"\\u([0-9a-fA-F]{4})|\\x([0-9a-fA-F]{2})",
-            lambda found: chr(int(found[1] or found[2], 16)),
+            lambda match: chr(int(match[1] or match[2], 16)),
             text,
         )
         text = html.unescape(unquote(re.sub(r"\\[nt]", " ", text)))
     digits = "".join(
-        str(unicodedata.decimal(each, each)) for each in unicodedata.normalize("NFKC", text)
+        str(unicodedata.decimal(character, character))
+        for character in unicodedata.normalize("NFKC", text)
     )
     read = re.sub(r"[\W_]", "", digits).lower()
     return {core for core in CORES if core.lower() in read}
@@ -187,12 +190,14 @@ def test_a_spelling_is_masked_in_whatever_holds_it() -> None:
             *(json.dumps({"note": text, "x": ""})[:-2], f"a=1&note={quote(text, safe='')}"),
             *(f"/v1/customers/{quote(text)}/", text),
         )
-        shown = [redact(body.encode()).decode() for body in bodies]
+        redacted = [redact(body.encode()).decode() for body in bodies]
         encodings = ("utf-16", "utf-16-le", "utf-16-be")
-        shown += [
+        redacted += [
             redact(text.encode(encoding)).decode("utf-8", "replace") for encoding in encodings
         ]
-        assert [body for body in (*shown, redact_header("x-note", text)) if secrets_in(body)] == []
+        assert [
+            body for body in (*redacted, redact_header("x-note", text)) if secrets_in(body)
+        ] == []
 
 
 def test_what_is_no_secret_stays_readable() -> None:
@@ -279,9 +284,9 @@ def test_a_secret_by_its_name_is_masked_however_deep() -> None:
         "signature",
     ):
         for value in (12345678, WORD, {"bearer": WORD}, [WORD, {"x": [WORD]}]):
-            shown = redact(json.dumps({name: value, "ok": True}).encode()).decode()
-            assert [secret for secret in (WORD, "12345678") if secret in shown] == []
-            assert json.loads(shown)["ok"] is True
+            redacted = redact(json.dumps({name: value, "ok": True}).encode()).decode()
+            assert [secret for secret in (WORD, "12345678") if secret in redacted] == []
+            assert json.loads(redacted)["ok"] is True
 
 
 LIVE = f"sk_prod_{WORD}"
@@ -337,7 +342,7 @@ class World(NamedTuple):
             self.payments.api.get("/_emulator/requests", page_size=100, page=page)["data"]
             for page in count(1)
         )
-        return [each["id"] for page in iter(lambda: next(pages), []) for each in page]
+        return [row["id"] for page in iter(lambda: next(pages), []) for row in page]
 
 
 LAST = "last@example.com"
@@ -374,7 +379,7 @@ def world() -> Iterator[World]:
             api.post("/v1/webhooks/", {"name": "Shop", "url": echo.url, "events": ["*"]})
             half = len(SPELLINGS) // 2
             notes = [
-                {str(n): each for n, each in enumerate(part)}
+                {str(n): text for n, text in enumerate(part)}
                 for part in (SPELLINGS[:half], SPELLINGS[half:])
             ]
             ids = [
@@ -386,17 +391,20 @@ def world() -> Iterator[World]:
             api.patch(f"/v1/customers/{ids[0]}/", {"metadata": notes[1] | dict.fromkeys(notes[0])})
             api.patch(f"/v1/customers/{ids[0]}/", {"metadata": notes[0]})
             payments.settle()
-        for number, each in enumerate(SPELLINGS):
-            client.get(f"/v1/customers/{quote(each, safe='')}/", params={"search": each, each: "1"})
-            key = {"Idempotency-Key": quote(each, safe="")[:200], "X-Note": quote(each)}
+        for number, spelling in enumerate(SPELLINGS):
+            client.get(
+                f"/v1/customers/{quote(spelling, safe='')}/",
+                params={"search": spelling, spelling: "1"},
+            )
+            key = {"Idempotency-Key": quote(spelling, safe="")[:200], "X-Note": quote(spelling)}
             client.post(
                 "/v1/customers/",
-                json={"email": f"x{number}", "name": each, "unknown": {each: [each]}},
+                json={"email": f"x{number}", "name": spelling, "unknown": {spelling: [spelling]}},
                 headers=key,
             )
             client.post(
                 "/v1/customers/",
-                content=json.dumps({"note": each})[:-1],
+                content=json.dumps({"note": spelling})[:-1],
                 headers={"Content-Type": "application/json"},
             )
         api.post("/v1/customers/", {"email": LAST, "name": "Awa"})
@@ -421,7 +429,7 @@ def _shared(world: World) -> str:
 
 PLACES: dict[str, Callable[[World], str]] = {
     "the journal": _journal,
-    "the lines of serve": lambda world: "\n".join(text_line(each) for each in world.lines),
+    "the lines of serve": lambda world: "\n".join(text_line(line) for line in world.lines),
     **{
         f"a request as {form}": lambda world, form=form: "".join(
             world.text(f"/_emulator/requests/{id}", **{"as": form}) for id in world.requests[::4]
@@ -456,7 +464,7 @@ def test_no_spelling_is_shown(place: str, world: World) -> None:
 
 def test_no_spelling_is_in_the_report_of_certify(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        checks, "CHECKS", [each for each in checks.CHECKS if each.name not in ("events", "slow")]
+        checks, "CHECKS", [check for check in checks.CHECKS if check.name not in ("events", "slow")]
     )
     waiting = iter(SPELLINGS * 9)
     credentials = b64encode(b"wh_5Tn8cV2bX6mK1jH4gF7dS9aP:plain-" + WORD.encode()).decode()
@@ -475,7 +483,7 @@ def test_no_spelling_is_in_the_report_of_certify(monkeypatch: pytest.MonkeyPatch
             "--secret",
             f"plain-{WORD}",
         )
-        said = run("test", "receiver", receiver.url, *how, "--json").output
-    assert said.count('"check"') > 5
-    assert secrets_in(said) == set()
-    assert credentials not in said
+        output = run("test", "receiver", receiver.url, *how, "--json").output
+    assert output.count('"check"') > 5
+    assert secrets_in(output) == set()
+    assert credentials not in output

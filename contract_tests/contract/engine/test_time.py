@@ -176,7 +176,9 @@ def test_freezing_at_a_later_instant_runs_what_is_due_until_then_and_stands_just
         clock = sandbox.control.post("/clock/freeze", {"at": at})
         assert (clock["now"], clock["mode"], sandbox.now) == (at, "frozen", at)
         sandbox.control.post("/clock/run")
-    assert [each["created_at"][8:10] for each in sandbox.events() if each["type"] == OVERDUE] == [
+    assert [
+        event["created_at"][8:10] for event in sandbox.events() if event["type"] == OVERDUE
+    ] == [
         "02",
         "03",
         "04",
@@ -210,7 +212,7 @@ def test_under_freezegun_a_running_clock_follows_the_frozen_time(running: Sandbo
             running.invoice(due_date=f"2030-01-{day}")
         frozen.move_to("2030-01-04")
         assert [
-            each["created_at"][8:10] for each in running.events() if each["type"] == OVERDUE
+            event["created_at"][8:10] for event in running.events() if event["type"] == OVERDUE
         ] == ["02", "03", "04"]
         frozen.move_to("2029-01-01")
         assert running.now == "2030-01-04T00:00:00.000Z"

@@ -52,12 +52,12 @@ def image(world: World) -> bytes:
         for kind in world.kinds
     }
     table = world.table(Toy)
-    found = (
+    results = (
         [[toy.id for toy in table.where(*indexed)] for indexed in INDEXED],
-        [table.find("label", each) for each in "abc"],
+        [table.find("label", label) for label in "abc"],
     )
     return msgspec.json.encode(
-        [records, found, sorted(world.counters.items()), agenda(world), world.now]
+        [records, results, sorted(world.counters.items()), agenda(world), world.now]
     )
 
 
@@ -115,16 +115,16 @@ def test_a_unit_of_work_that_raises_leaves_no_trace(
 ) -> None:
     """Idea 3. Later ids and the order of jobs are those of a world without it (B-93)."""
     world, twin = toy_world(), toy_world()
-    for each in (world, twin):
-        with each.unit_of_work():
-            take(each, before)
+    for copy in (world, twin):
+        with copy.unit_of_work():
+            take(copy, before)
     pristine = image(world)
     with pytest.raises(Undone), world.unit_of_work():
         take_and_raise(world, undone)
     assert image(world) == pristine == image(twin)
-    for each in (world, twin):
-        with each.unit_of_work():
-            take(each, after)
+    for copy in (world, twin):
+        with copy.unit_of_work():
+            take(copy, after)
     assert image(world) == image(twin)
 
 
@@ -146,9 +146,9 @@ def test_a_copy_is_of_the_world_as_it_was_when_its_contents_were_taken(
     assert image(contents.view()) == image(expected)
     while (job := expected.jobs.next()) is not None:
         assert copied.jobs.next() == job
-        for each in (expected, copied):
-            with each.unit_of_work():
-                each.remove(job)
+        for copy in (expected, copied):
+            with copy.unit_of_work():
+                copy.remove(job)
     assert copied.jobs.next() is None
 
 

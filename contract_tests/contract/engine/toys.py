@@ -78,12 +78,12 @@ class Undone(Exception):
 
 def agenda(world: World) -> list[Job]:
     """Return the jobs in the order in which the schedule gives them, which is left as it was."""
-    found = []
+    in_order = []
     try:
         with world.unit_of_work():
             while (job := world.jobs.next()) is not None:
-                found.append(job)
+                in_order.append(job)
                 world.remove(job)
             raise Undone
     except Undone:
-        return found
+        return in_order

@@ -81,13 +81,13 @@ def test_both_limits_are_inclusive_whatever_the_tax(
     sandbox.settings(tax_rate=18)
     limits = [(MOST, MOST + 1, "AMOUNT_TOO_LARGE", f"must be at most {MOST}")]
     limits += [] if name in INVOICES else [(100, 99, "AMOUNT_TOO_SMALL", "must be at least 100")]
-    for allowed, beyond, code, said in limits:
+    for allowed, beyond, code, reason in limits:
         method, path, body = entering(sandbox, factory, case, allowed)
         assert sandbox.api.request(method, path, json=body).is_success
         method, path, body = entering(sandbox, factory, case, beyond)
         error = sandbox.api.rejected(method, path, 422, code, json=body)
         measured = "" if field.endswith("amount") else f"comes to {beyond}; "
-        assert error["errors"] == {field: [measured + said]}, "names the figure that was measured"
+        assert error["errors"] == {field: [measured + reason]}, "names the figure that was measured"
 
 
 def test_a_total_with_tax_may_exceed_the_maximum(sandbox: Sandbox) -> None:
@@ -101,11 +101,11 @@ def test_a_total_with_tax_may_exceed_the_maximum(sandbox: Sandbox) -> None:
         sandbox.session(mode="subscription", customer=customer, line_items=lines(MOST)), CARD
     )
     payments = [
-        each
-        for each in sandbox.api.get("/payment-intents/")["data"]
-        if each["amount"] == 109_999_999
+        payment
+        for payment in sandbox.api.get("/payment-intents/")["data"]
+        if payment["amount"] == 109_999_999
     ]
-    assert [(each["status"], each["amount_received"]) for each in payments] == [
+    assert [(payment["status"], payment["amount_received"]) for payment in payments] == [
         ("succeeded", 109_999_999)
     ] * 2
 
@@ -197,7 +197,7 @@ def test_lines_of_less_than_the_discount_are_rejected(sandbox: Sandbox) -> None:
     path = f"/invoices/{draft['id']}/"
     body = {"line_items": lines(599)}
     error = sandbox.api.rejected("PATCH", path, 422, "INVALID_FIELD", json=body)
-    said = "comes to 599; must be at least 600, the discount of the invoice"
-    assert error["errors"] == {"line_items": [said]}
+    reason = "comes to 599; must be at least 600, the discount of the invoice"
+    assert error["errors"] == {"line_items": [reason]}
     assert sandbox.api.patch(path, {"footer": "Thank you"})["discount_amount"] == 600
     assert sandbox.api.patch(path, {"line_items": lines(600)})["total"] == 0

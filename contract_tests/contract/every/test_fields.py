@@ -162,7 +162,7 @@ def test_a_field_that_is_sent_is_used(name: str, factory: ObjectFactory, sandbox
         assert not holds(former, value), "the answer shows the value without the field, too"
     if before:
         assert sandbox.api.get(case.path) == response
-        changed = {each for each in response if response[each] != before[each]}
+        changed = {name for name in response if response[name] != before[name]}
         assert changed - BESIDE.get(name, set()) - {case.field} == {"updated_at"}
         assert response["updated_at"] == sandbox.now
 
@@ -185,23 +185,25 @@ def test_what_is_left_out_has_the_default_of_the_document(
     assert case.shown(response.json()) == DEFAULTS[name], response.text
 
 
-def holds(shown: Any, value: Any) -> bool:
+def holds(actual: Any, value: Any) -> bool:
     """Return whether a value is shown as it was sent; objects may show more than that."""
-    if isinstance(shown, dict) and isinstance(value, dict):
-        return all(holds(shown.get(name, "nothing"), each) for name, each in value.items())
-    if isinstance(shown, list) and isinstance(value, list) and len(shown) == len(value):
-        return all(map(holds, shown, value))
-    return bool(shown == value)
+    if isinstance(actual, dict) and isinstance(value, dict):
+        return all(holds(actual.get(name, "nothing"), member) for name, member in value.items())
+    if isinstance(actual, list) and isinstance(value, list) and len(actual) == len(value):
+        return all(map(holds, actual, value))
+    return bool(actual == value)
 
 
 def shows_null(case: Case) -> bool:
     path = case.operation.path
     paths = (f"{path}{{id}}/", f"{path}{{addr_id}}/", path, f"{path.rsplit('/', 2)[0]}/")
-    get = next(GETS[each] for each in paths if each in GETS)
+    get = next(GETS[path] for path in paths if path in GETS)
     response = dict(responses(SERVICE, get))["200"]
     media = ("content", "application/json", "schema")
-    shown = properties(SERVICE, Part((*response.pointer, *media), at(response.node, media)))
-    return case.field in shown and bool(resolved(SERVICE, shown[case.field]).node.get("nullable"))
+    declared = properties(SERVICE, Part((*response.pointer, *media), at(response.node, media)))
+    return case.field in declared and bool(
+        resolved(SERVICE, declared[case.field]).node.get("nullable")
+    )
 
 
 def outcome(case: Case, response: ApiResponse) -> tuple[int, str | None, str]:

@@ -29,7 +29,7 @@ def customers(sandbox: Sandbox) -> int:
 
 
 @pytest.mark.parametrize(
-    "id", [id_of(each) for each in of_service("POST") if each.path != "/reset"]
+    "id", [id_of(operation) for operation in of_service("POST") if operation.path != "/reset"]
 )
 def test_a_post_with_a_key_is_performed_once(
     sandbox: Sandbox, factory: ObjectFactory, id: str
@@ -40,7 +40,7 @@ def test_a_post_with_a_key_is_performed_once(
     first, again = (post(sandbox, "once", body, path) for _ in range(2))
     assert first.is_success, first.text
     assert (again.status_code, again.content) == (first.status_code, first.content)
-    assert [each.headers.get(REPLAYED) for each in (first, again)] == [None, "true"]
+    assert [response.headers.get(REPLAYED) for response in (first, again)] == [None, "true"]
     assert first.headers["request-id"] != again.headers["request-id"]
 
 
@@ -105,10 +105,10 @@ def test_a_conflict_and_a_missing_object_are_stored(sandbox: Sandbox) -> None:
     customer = sandbox.api.post("/customers/", AWA)
     subscription = {"customer": "cust_nobody", "plan": sandbox.plan()["id"]}
     requests = (("k1", AWA, "/customers/"), ("k2", subscription, "/subscriptions/"))
-    before = [post(sandbox, *each) for each in requests]
+    before = [post(sandbox, *request) for request in requests]
     assert [response.status_code for response in before] == [409, 404]
     sandbox.api.delete(f"/customers/{customer['id']}/")
-    again = [post(sandbox, *each) for each in requests]
+    again = [post(sandbox, *request) for request in requests]
     assert [response.content for response in again] == [response.content for response in before]
     assert [response.headers[REPLAYED] for response in again] == ["true", "true"]
 

@@ -43,8 +43,8 @@ class Filled(NamedTuple):
         """Return the path of a list, of the oldest object that has several entries in it."""
         if "{" not in path:
             return path
-        paths = [path.format(id=each["id"]) for each in self.all(path.partition("{")[0])[::-1]]
-        return max(paths, key=lambda each: len(self.all(each)))
+        paths = [path.format(id=row["id"]) for row in self.all(path.partition("{")[0])[::-1]]
+        return max(paths, key=lambda path: len(self.all(path)))
 
     def all(self, path: str, **query: Any) -> list[Any]:
         return list(self.sandbox.api.pages(path, page_size=100, **query))
@@ -84,19 +84,19 @@ def test_a_list_has_the_newest_first_the_order_that_it_is_asked_for_and_pages(
     assert len(newest_first) >= 2
     if "{" in path:
         owner = {"customers": "customer", "webhooks": "webhook"}[path.split("/")[1]]
-        assert {each[owner] for each in newest_first} == {at.split("/")[2]}
+        assert {row[owner] for row in newest_first} == {at.split("/")[2]}
     oldest_first = newest_first[::-1]
-    oldest_first.sort(key=lambda each: str(each["created_at"]))
+    oldest_first.sort(key=lambda row: str(row["created_at"]))
     expected = oldest_first[::-1]
     if path in LEADING:
-        expected.sort(key=lambda each: not each[LEADING[path]])
+        expected.sort(key=lambda row: not row[LEADING[path]])
     assert newest_first == expected
-    of_requests = [each["id"] for each in oldest_first if each["id"] in filled.made]
+    of_requests = [row["id"] for row in oldest_first if row["id"] in filled.made]
     assert of_requests == sorted(of_requests, key=filled.made.index)
     for ordering in LISTS[path].get("ordering", Part((), {"enum": []})).node["enum"]:
         field = ordering.lstrip("-")
         ascending = sorted(
-            oldest_first, key=lambda each, field=field: (each[field] is not None, each[field] or 0)
+            oldest_first, key=lambda row, field=field: (row[field] is not None, row[field] or 0)
         )
         listed = filled.all(at, ordering=ordering)
         assert listed == (ascending[::-1] if ordering.startswith("-") else ascending), ordering
@@ -109,14 +109,14 @@ def check_pages(filled: Filled, at: str, everything: list[Any]) -> None:
     for size in (1, 2, len(everything), 100):
         assert list(api.pages(at, page_size=size)) == everything, size
     whole = api.get(at, page_size=len(everything))["pagination"]
-    shown = {
+    member = {
         "count": len(everything),
         "page": 1,
         "page_size": len(everything),
         "next": None,
         "previous": None,
     }
-    assert whole.items() >= shown.items()
+    assert whole.items() >= member.items()
     for far in (len(everything) + 1, 2**63, 10**299):
         beyond = api.get(at, page=far, page_size=1)
         assert (beyond["data"], beyond["pagination"]["page"], beyond["pagination"]["next"]) == (
@@ -135,14 +135,12 @@ def fits(name: str, value: str) -> Callable[[Any], bool]:
     if bound in ("after", "before"):
         field = FIELDS[field]
         if bound == "after":
-            return lambda each: each[field] is not None and each[field] >= value
-        return lambda each: each[field] is not None and each[field] <= value
+            return lambda row: row[field] is not None and row[field] >= value
+        return lambda row: row[field] is not None and row[field] <= value
     least, _, field = name.partition("_")
     if least in ("min", "max"):
-        return lambda each: (
-            each[field] >= int(value) if least == "min" else each[field] <= int(value)
-        )
-    return lambda each: str(each[name]).lower() in value.lower().split(",")
+        return lambda row: row[field] >= int(value) if least == "min" else row[field] <= int(value)
+    return lambda row: str(row[name]).lower() in value.lower().split(",")
 
 
 def names_of(node: dict[str, Any]) -> Any:
@@ -164,9 +162,9 @@ def values_of(name: str, schema: Part, everything: list[Any]) -> list[str]:
     if node["type"] == "boolean":
         return ["true", "false"]
     if name in ("min_amount", "max_amount"):
-        return [str(each["amount"] + more) for each in everything[:3] for more in (-1, 0, 1)]
+        return [str(row["amount"] + more) for row in everything[:3] for more in (-1, 0, 1)]
     field = FIELDS.get(name.rpartition("_")[0], name)
-    present = [str(each[field]) for each in everything if each.get(field) is not None]
+    present = [str(row[field]) for row in everything if row.get(field) is not None]
     return [*dict.fromkeys(present), ABSENT.get(node.get("format", ""), "unknown")]
 
 
@@ -183,8 +181,8 @@ def test_a_filter_lets_pass_what_fits_and_keeps_the_order(filled: Filled, path: 
     everything = filled.all(at)
     for name, schema in LISTS[path].items():
         for value in values_of(name, schema, everything) if name not in NOT_A_FIELD else ():
-            expected = [each["id"] for each in everything if fits(name, value)(each)]
-            assert [each["id"] for each in filled.all(at, **{name: value})] == expected, (
+            expected = [row["id"] for row in everything if fits(name, value)(row)]
+            assert [row["id"] for row in filled.all(at, **{name: value})] == expected, (
                 name,
                 value,
             )
@@ -199,9 +197,9 @@ def test_filters_and_an_order_work_together(filled: Filled) -> None:
         "min_amount": one["amount"],
     }
     expected = [
-        each
-        for each in everything
-        if all(fits(name, str(value))(each) for name, value in query.items())
+        row
+        for row in everything
+        if all(fits(name, str(value))(row) for name, value in query.items())
     ]
     assert one in expected
     assert filled.all("/transactions/", ordering="created_at", **query) == expected[::-1]
@@ -282,13 +280,15 @@ def test_what_a_parameter_does_not_take_is_rejected_and_named(sandbox: Sandbox, 
     document, tried = DOCUMENTS[name], set[str]()
     api = sandbox.api if name == "service" else sandbox.control
     asked = [
-        (each, query_of(each, document)) for each in operations(document) if each.method == "GET"
+        (operation, query_of(operation, document))
+        for operation in operations(document)
+        if operation.method == "GET"
     ]
     for operation, query in asked:
         required = {
-            each["name"]
-            for each in parameters(document, operation)
-            if each.get("required") and each["in"] == "query"
+            declared["name"]
+            for declared in parameters(document, operation)
+            if declared.get("required") and declared["in"] == "query"
         }
         for parameter, schema in query.items():
             wrong = misused(parameter, schema.node)
@@ -297,10 +297,10 @@ def test_what_a_parameter_does_not_take_is_rejected_and_named(sandbox: Sandbox, 
                 for text in (wrong[:1] if str(schema.node) in tried else wrong)
             ]
             tried.add(str(schema.node))
-            for each in (*given, f"{parameter}=1&{parameter}=1", f"{parameter}=1&{parameter}=2"):
+            for text in (*given, f"{parameter}=1&{parameter}=1", f"{parameter}=1&{parameter}=2"):
                 path = re.sub(r"\{\w+\}", "x", operation.path)
-                error = api.rejected("GET", f"{path}?{each}", 422, "INVALID_FILTER_PARAM")
-                assert {*error["errors"]} == {parameter} | required, each
+                error = api.rejected("GET", f"{path}?{text}", 422, "INVALID_FILTER_PARAM")
+                assert {*error["errors"]} == {parameter} | required, text
                 assert required - {parameter} or error["param"] == parameter
 
 

@@ -20,7 +20,11 @@ UNKNOWN = "unknown"
 SHOWN_ONCE = {"createWebhook": {"secret"}}
 """Fields that the answer to a creation has and a GET has not."""
 
-ONE = {each.path.rsplit("{", 1)[0]: each for each in of_service("GET") if each.path.endswith("}/")}
+ONE = {
+    operation.path.rsplit("{", 1)[0]: operation
+    for operation in of_service("GET")
+    if operation.path.endswith("}/")
+}
 """The GET of one object, by the path of its list."""
 
 EMITTED = {
@@ -33,12 +37,16 @@ EMITTED = {
 
 def events_about(sandbox: Sandbox, id: str) -> list[str]:
     of_object = [
-        each["type"] for each in sandbox.events() if each["data"]["object"].get("id") == id
+        event["type"] for event in sandbox.events() if event["data"]["object"].get("id") == id
     ]
     return [type for type in of_object if type not in BEYOND]
 
 
-CREATING = {id_of(each): ONE[each.path] for each in of_service("POST") if each.path in ONE}
+CREATING = {
+    id_of(operation): ONE[operation.path]
+    for operation in of_service("POST")
+    if operation.path in ONE
+}
 """The GET of what an operation creates."""
 
 
@@ -61,14 +69,16 @@ def test_what_is_made_is_read_as_it_was_shown(
         *(sandbox.now, sandbox.now),
         False,
     )
-    shown = {name: value for name, value in made.items() if name not in SHOWN_ONCE.get(id, ())}
-    assert sandbox.api.get(f"{path}{made['id']}/") == shown
-    if "GET" in {each.method for each in of_service() if each.path == BY_ID[id].path}:
-        assert sandbox.api.get(path)["data"] == [shown]
+    visible = {name: value for name, value in made.items() if name not in SHOWN_ONCE.get(id, ())}
+    assert sandbox.api.get(f"{path}{made['id']}/") == visible
+    if "GET" in {
+        operation.method for operation in of_service() if operation.path == BY_ID[id].path
+    }:
+        assert sandbox.api.get(path)["data"] == [visible]
     assert events_about(sandbox, made["id"]) == EMITTED.get(id, [])
 
 
-DELETING = [id_of(each) for each in of_service("DELETE")]
+DELETING = [id_of(operation) for operation in of_service("DELETE")]
 
 
 @pytest.mark.parametrize("id", DELETING)
@@ -81,7 +91,7 @@ def test_what_is_deleted_is_gone_or_archived(
     before = sandbox.api.get(path)
     sandbox.advance("1h")
     response = sandbox.api.request("DELETE", path)
-    others = [each.method for each in of_service() if each.path == operation.path]
+    others = [sibling.method for sibling in of_service() if sibling.path == operation.path]
     assert events_about(sandbox, before["id"])[-1:] == EMITTED.get(id, [])
     if "204" not in operation.node["responses"]:
         assert response.json() == {"id": before["id"], "active": False, "updated_at": sandbox.now}
@@ -98,9 +108,11 @@ def test_what_is_deleted_is_gone_or_archived(
         sandbox.api.rejected(method, path, 404, code, json={} if method == "PATCH" else None)
     collection = path.removesuffix(f"{before['id']}/")
     if "GET" in {
-        each.method for each in of_service() if each.path == operation.path.rsplit("{", 1)[0]
+        sibling.method
+        for sibling in of_service()
+        if sibling.path == operation.path.rsplit("{", 1)[0]
     }:
-        assert before["id"] not in {each["id"] for each in sandbox.api.get(collection)["data"]}
+        assert before["id"] not in {row["id"] for row in sandbox.api.get(collection)["data"]}
 
 
 # -- objects that are not there
@@ -123,9 +135,13 @@ def test_each_operation_on_an_object_rejects_an_unknown_one(
 ) -> None:
     document: Document = bundles.load(name)
     api = sandbox.api if name.startswith("service") else sandbox.control
-    found = [each for each in operations(document) if "{" in each.path and id_of(each) not in FOUND]
-    assert found
-    for operation in found:
+    unlisted = [
+        operation
+        for operation in operations(document)
+        if "{" in operation.path and id_of(operation) not in FOUND
+    ]
+    assert unlisted
+    for operation in unlisted:
         code = codes(id_of(operation), operation.path)[0]
         sent = (
             operation.node.get("requestBody", {})
@@ -144,7 +160,7 @@ def test_what_belongs_to_another_object_is_not_there(
     operation = BY_ID[id]
     path, body = valid_request(factory, operation, {})
     other, _ = valid_request(factory, operation, {})
-    mine, theirs = ([*each.split("/")] for each in (path, other))
+    mine, theirs = ([*segments.split("/")] for segments in (path, other))
     for inner in (theirs[4], UNKNOWN):
         wrong = "/".join([*mine[:4], inner, *mine[5:]])
         sandbox.api.rejected(operation.method, wrong, 404, "NOT_FOUND", json=body)

@@ -91,15 +91,16 @@ def examine(server: RunningServer, world_name: str) -> Iterator[Callable[..., Do
 
 def failures(report: DocumentResults) -> list[str]:
     failed = [
-        (tally.operation, each)
+        (tally.operation, failure)
         for tally in report.operations.values()
-        for each in tally.failures.values()
+        for failure in tally.failures.values()
     ]
-    said = [
-        f"{name}: {each.check}: {each.message}\n{each.curl}\n{each.status} {each.response}"
-        for name, each in failed
+    details = [
+        f"{name}: {failure.check}: {failure.message}\n{failure.curl}\n"
+        f"{failure.status} {failure.response}"
+        for name, failure in failed
     ]
-    return report.errors + report.notes + said
+    return report.errors + report.notes + details
 
 
 def seldom(report: DocumentResults) -> dict[str, float]:
@@ -137,7 +138,7 @@ def test_what_one_answer_leads_to(examine: Callable[..., DocumentResults]) -> No
     assert failures(report) == []
     document = bundles.load("service")
     every = list(links(document))
-    assert {id for id, each in operations(document).items() if "{" in each.path} <= {
+    assert {id for id, operation in operations(document).items() if "{" in operation.path} <= {
         link.target.id for link in every
     }
     assert report.links.keys() == {link.name for link in every}

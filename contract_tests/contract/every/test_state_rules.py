@@ -227,7 +227,7 @@ def test_the_document_allows_what_a_rule_of_state_rejects(
 ) -> None:
     name, api = ("service", sandbox.api) if id in BY_ID else ("control", sandbox.control)
     judge = judge_of(f"{name}-3.0")
-    [operation] = [each for each in operations(judge.document) if id_of(each) == id]
+    [operation] = [operation for operation in operations(judge.document) if id_of(operation) == id]
     schema = request_schema(judge.document, operation)
     for code in codes_of(id):
         path, body = rejected(sandbox, factory, operation, code)

@@ -132,11 +132,11 @@ def test_what_the_schema_of_a_field_just_allows_is_taken(factory: ObjectFactory,
             for value in just_allowed(node, entry):
                 body = with_value(subject.body(field), place, value)
                 response = subject.send(body)
-                said = f"{place} {value!r:.60}: {response.text}"
+                case = f"{place} {value!r:.60}: {response.text}"
                 if response.is_success:
-                    assert subject.verdicts(body) == {True}, said
+                    assert subject.verdicts(body) == {True}, case
                 elif not subject.is_ruled(response, body):
-                    assert ".".join(place) not in response.json()["errors"], said
+                    assert ".".join(place) not in response.json()["errors"], case
 
 
 @pytest.mark.parametrize("id", SCHEMAS)
@@ -152,12 +152,12 @@ def test_a_required_field_is_missed_and_an_unknown_one_named(
         "id" if "id" not in fields_of(id) else "ids",
         "x" * 100,
     ):
-        said = (
+        reason = (
             "cannot be changed"
             if (unknown, subject.operation.method) == ("id", "PATCH")
             else "unknown field"
         )
-        assert subject.errors({**valid, unknown: 1}) == ("INVALID_FIELD", {unknown[:60]: [said]})
+        assert subject.errors({**valid, unknown: 1}) == ("INVALID_FIELD", {unknown[:60]: [reason]})
     for place, node in places(SCHEMAS[id]):
         if place and node.get("type") == "object" and node.get("properties"):
             code, errors = subject.errors(with_value(valid, (*place, "colour"), 1))
@@ -190,10 +190,10 @@ def test_unknown_fields_can_be_passed_over(
 
 GETS = {operation.path: operation for operation in of_service("GET")}
 
-CHANGED = [each for each in of_service("PATCH") if each.path in GETS]
+CHANGED = [operation for operation in of_service("PATCH") if operation.path in GETS]
 
 
-@pytest.mark.parametrize("id", [each.node["operationId"] for each in CHANGED])
+@pytest.mark.parametrize("id", [operation.node["operationId"] for operation in CHANGED])
 def test_a_change_takes_the_fields_of_its_schema_and_no_others(
     sandbox: Sandbox, factory: ObjectFactory, id: str
 ) -> None:

@@ -290,7 +290,7 @@ def test_each_line_is_reported_by_itself(sandbox: Sandbox) -> None:
     response = sandbox.api.rejected(
         "POST", "/checkout-sessions/", 422, "VALIDATION_ERROR", json=body
     )
-    assert response["errors"].keys() == {f"line_items.{each}" for each in WRONG_LINES.split()}
+    assert response["errors"].keys() == {f"line_items.{field}" for field in WRONG_LINES.split()}
     assert "param" not in response
 
 
@@ -380,14 +380,14 @@ WRITTEN = {
 @pytest.mark.parametrize("row", MESSAGES.strip().splitlines())
 def test_a_message_says_how_a_value_is_written(sandbox: Sandbox, row: str) -> None:
     path, field, rest = re.sub(
-        "RETURN|[A-Z]{3,}$", lambda found: WRITTEN.get(found[0], found[0]), row
+        "RETURN|[A-Z]{3,}$", lambda match: WRITTEN.get(match[0], match[0]), row
     ).split(" ", 2)
     values, end = json.JSONDecoder().raw_decode(rest)
     for value in values:
         errors = sandbox.api.rejected("POST", path, 422, "VALIDATION_ERROR", json={field: value})[
             "errors"
         ]
-        said = [
+        sentences = [
             messages for name, messages in errors.items() if re.split(r"[.\[]", name)[0] == field
         ]
-        assert said == [[rest[end + 1 :]]], value
+        assert sentences == [[rest[end + 1 :]]], value

@@ -119,7 +119,7 @@ FORMATS: dict[str | None, str] = {
 
 
 def of_service(method: str = "") -> list[Operation]:
-    return [each for each in operations(SERVICE) if method in ("", each.method)]
+    return [operation for operation in operations(SERVICE) if method in ("", operation.method)]
 
 
 def id_of(operation: Operation) -> str:
@@ -128,7 +128,7 @@ def id_of(operation: Operation) -> str:
 
 BY_ID = {id_of(operation): operation for operation in of_service()}
 
-NESTED = [each for each in of_service() if each.path.count("{") > 1]
+NESTED = [operation for operation in of_service() if operation.path.count("{") > 1]
 """Operations on what belongs to another object."""
 
 SCHEMAS: dict[str, Part] = {
@@ -241,16 +241,20 @@ class Subject:
 
 
 def query_of(operation: Operation, document: Document = SERVICE) -> dict[str, Part]:
-    found = (each for each in parameters(document, operation) if each["in"] == "query")
-    return {each["name"]: flat(document, Part((), each["schema"])) for each in found}
+    filters = (
+        parameter for parameter in parameters(document, operation) if parameter["in"] == "query"
+    )
+    return {
+        parameter["name"]: flat(document, Part((), parameter["schema"])) for parameter in filters
+    }
 
 
 def places(part: Part, within: Place = ()) -> Iterator[tuple[Place, dict[str, Any]]]:
     """Yield each place of a value of this schema, with its keywords."""
     pointer, node = flat(SERVICE, part)
     yield within, node
-    for name, each in properties(SERVICE, part).items():
-        yield from places(each, (*within, name))
+    for name, inner in properties(SERVICE, part).items():
+        yield from places(inner, (*within, name))
     if "items" in node:
         yield from places(Part((*pointer, "items"), node["items"]), (*within, "0"))
 
@@ -313,7 +317,7 @@ def example(part: Part, unlike: Any = None) -> Any:
             value for value in reversed(node["enum"]) if value not in (node.get("default"), unlike)
         )
     if node["type"] == "object":
-        return {name: example(each) for name, each in properties(SERVICE, part).items()} or {
+        return {name: example(member) for name, member in properties(SERVICE, part).items()} or {
             "loyalty": "platinum"
         }
     if node["type"] == "array":

@@ -267,14 +267,14 @@ def test_an_empty_query_is_none(sandbox: Sandbox, line: Line) -> None:
     ],
 )
 def test_text_is_percent_encoded_utf_8(
-    sandbox: Sandbox, line: Line, query: str, found: int
+    sandbox: Sandbox, line: Line, query: str, count: int
 ) -> None:
     """What is no UTF-8 is no text that anybody has."""
     sandbox.customer(name="Éloïse Ndong")
     line.request(f"GET /v1/customers/?{query} HTTP/1.1".encode())
     response = line.response()
     assert response.status == 200
-    assert b'"count":%d,' % found in response.body
+    assert b'"count":%d,' % count in response.body
 
 
 @pytest.mark.parametrize(
@@ -300,5 +300,5 @@ def test_an_instant_is_read_alike_in_filters_and_in_bodies(sandbox: Sandbox, ins
     sandbox.control.post("/clock/advance", {"to": instant})
     assert (sandbox.now, sandbox.status(first)) == ("2026-02-01T00:00:00.000Z", "expired")
     second = sandbox.subscribe()
-    found = sandbox.api.get("/subscriptions/", created_after=instant)["data"]
-    assert [each["id"] for each in found] == [second["id"]]
+    listed = sandbox.api.get("/subscriptions/", created_after=instant)["data"]
+    assert [subscription["id"] for subscription in listed] == [second["id"]]

@@ -157,7 +157,7 @@ def test_a_client_that_ends_its_side_gets_the_answers_to_what_it_asked(
 
 def test_a_client_that_breaks_off_is_let_go_and_has_made_nothing(sandbox: Sandbox) -> None:
     head = POST + b"\r\nHost: x\r\n"
-    for said in (
+    for beginning in (
         b"",
         b"G",
         LIST + b"\r\n",
@@ -166,7 +166,7 @@ def test_a_client_that_breaks_off_is_let_go_and_has_made_nothing(sandbox: Sandbo
         head + JSON + b"\r\nContent-Length: 100\r\n\r\n" + AWA,
     ):
         with Line(sandbox.url, sandbox.key) as line:
-            line.say(said)
+            line.say(beginning)
             line.hang_up()
             assert b"201" not in line.everything()
     assert sandbox.api.get("/customers/")["data"] == []
@@ -187,8 +187,8 @@ def test_a_slow_request_is_waited_for(line: Line) -> None:
     """It comes byte by byte, others go between, and ``Expect`` gets its 100 (RFC 9110, 10.1.1)."""
     with Line(line.url, line.key) as other:
 
-        def slowly(said: bytes) -> None:
-            for byte in said:
+        def slowly(message: bytes) -> None:
+            for byte in message:
                 other.request(NONE)
                 assert other.response().status == 404
                 line.say(bytes([byte]))
@@ -285,13 +285,13 @@ def test_a_request_that_asks_for_http_2_keeps_its_body(
     line: Line, size: int, chunked: bool
 ) -> None:
     """As Java's HttpClient sends it: cut anywhere by the network, pipelined, of any content."""
-    said = b""
+    sent = b""
     for body in BODIES:
         framing = b"Transfer-Encoding: chunked" if chunked else b"Content-Length: %d" % len(body)
-        said += line.asked(POST, JSON, *UPGRADE, framing)
-        said += b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body) if chunked else body
-    for start in range(0, len(said), size):
-        line.say(said[start : start + size])
+        sent += line.asked(POST, JSON, *UPGRADE, framing)
+        sent += b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body) if chunked else body
+    for start in range(0, len(sent), size):
+        line.say(sent[start : start + size])
     responses = [line.response() for _ in BODIES]
     assert [response.status for response in responses] == [201] * 3
     assert b'"ama@example.com"' in responses[2].body
@@ -320,6 +320,6 @@ def test_with_few_files_left_a_connection_is_answered_with_503(loop: str) -> Non
             assert {line.response().status for line in lines[:150]} == {200}
             rejected = [line.response() for line in lines[200:]]
             assert {response.status for response in rejected} == {503}
-            said = json.loads(rejected[0].body)["message"]
-            assert said == "The server has 192 connections already."
+            message = json.loads(rejected[0].body)["message"]
+            assert message == "The server has 192 connections already."
         server.wait()

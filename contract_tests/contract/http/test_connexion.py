@@ -98,9 +98,9 @@ def bodies(operation: Operation) -> Iterator[dict[str, Any]]:
     if request_schema(DOCUMENT, operation) is None:
         return
     known = [
-        each.value
-        for each in examples(DOCUMENT)
-        if each.pointer[: len(operation.pointer)] == operation.pointer
+        example.value
+        for example in examples(DOCUMENT)
+        if example.pointer[: len(operation.pointer)] == operation.pointer
     ]
     known = [value for value in known if isinstance(value, dict)]
     yield from known[:2]

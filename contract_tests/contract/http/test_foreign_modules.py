@@ -89,7 +89,7 @@ def python(*parts: str) -> str:
 @pytest.mark.long
 def test_the_emulator_changes_no_module_and_no_class_of_another_package() -> None:
     """What the test itself changes afterwards, by each of three ways, is found."""
-    found = python(
+    output = python(
         COMPARE,
         "for name in USED: import_module(name)",
         "before = {name: (owner, attributes(owner)) for name, owner in known().items()}",
@@ -101,7 +101,7 @@ def test_the_emulator_changes_no_module_and_no_class_of_another_package() -> Non
         "sys.modules['requests'] = ModuleType('requests')",
         "print(sorted(changed(before)))",
     )
-    assert found.splitlines() == [
+    assert output.splitlines() == [
         "[]",
         "['httpx.get', 'requests', 'uvicorn.server.Server.startup']",
     ]
@@ -154,5 +154,7 @@ def test_serve_loads_nothing_of_the_optional_packages(tmp_path: Path) -> None:
     }
     assert "emulator.server.server" in names
     assert [
-        name for name in names if f"{name}.".startswith(tuple(f"{each}." for each in OPTIONAL))
+        name
+        for name in names
+        if f"{name}.".startswith(tuple(f"{package}." for package in OPTIONAL))
     ] == []

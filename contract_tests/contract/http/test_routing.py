@@ -41,9 +41,7 @@ def test_a_wrong_method_is_rejected_and_the_allowed_ones_are_named(sandbox: Sand
 
     An inbox takes any request, as a receiver does.
     """
-    asked = [(sandbox.api, *each) for each in SERVICE] + [
-        (sandbox.control, *each) for each in CONTROL
-    ]
+    asked = [(sandbox.api, *row) for row in SERVICE] + [(sandbox.control, *row) for row in CONTROL]
     for client, path, methods in asked:
         for method in EVERY if path != "/inbox/{name}" else ():
             if method not in methods:
@@ -229,9 +227,9 @@ def test_links_lead_to_the_host_that_was_called_if_it_can_be_one(
         b"",
         b"h" * 300,
     )
-    for host, shown in (*hosts, *((host, ours) for host in odd)):
+    for host, authority in (*hosts, *((host, ours) for host in odd)):
         line.say(b"GET /v1/nothing/ HTTP/1.1\r\nHost: " + host + b"\r\n\r\n")
-        assert b'"doc_url":"http://' + shown + b"/docs/errors#NOT_FOUND" in line.response().body
+        assert b'"doc_url":"http://' + authority + b"/docs/errors#NOT_FOUND" in line.response().body
 
 
 @pytest.mark.breaks_the_document  # a forced shape is not the documented one

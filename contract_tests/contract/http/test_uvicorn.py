@@ -57,8 +57,10 @@ def test_uvicorns_own_classes_serve_where_a_part_is_missing(
                 assert stream.status_code == 200
                 local.stop()
         assert time.perf_counter() - began < 5
-        [said] = [each.getMessage() for each in caplog.records if each.name == "emulator.server"]
-        assert f"uvicorn {uvicorn.__version__} has no Server.main_loop" in said
+        [message] = [
+            record.getMessage() for record in caplog.records if record.name == "emulator.server"
+        ]
+        assert f"uvicorn {uvicorn.__version__} has no Server.main_loop" in message
     finally:
         local.stop()
 

@@ -11,21 +11,22 @@ ASSUMPTIONS = named_assumptions()
 
 def listed(sandbox: Sandbox) -> dict[str, dict[str, object]]:
     return {
-        each["name"]: each for each in sandbox.control.get("/assumptions?page_size=100")["data"]
+        assumption["name"]: assumption
+        for assumption in sandbox.control.get("/assumptions?page_size=100")["data"]
     }
 
 
 def test_every_assumption_is_listed_and_each_of_its_values_can_be_chosen(sandbox: Sandbox) -> None:
     """With default, sentence and numbers; an assumption that is an older setting equals that."""
-    found = listed(sandbox)
-    assert found.keys() == ASSUMPTIONS.keys()
+    rows = listed(sandbox)
+    assert rows.keys() == ASSUMPTIONS.keys()
     assert {
         name for assumption in numbered_assumptions().values() for name in assumption.names
     } == ASSUMPTIONS.keys()
     for name, assumption in ASSUMPTIONS.items():
-        assert found[name]["value"] == found[name]["default"] == next(iter(assumption.values))
-        assert found[name]["numbers"], name
-        assert found[name]["sentence"] == assumption.sentence
+        assert rows[name]["value"] == rows[name]["default"] == next(iter(assumption.values))
+        assert rows[name]["numbers"], name
+        assert rows[name]["sentence"] == assumption.sentence
         for value in assumption.values:
             changed = sandbox.control.patch("/app", {"settings": {"assumptions": {name: value}}})[
                 "settings"

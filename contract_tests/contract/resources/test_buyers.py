@@ -297,8 +297,8 @@ def test_a_paid_session_starts_a_subscription_whose_first_period_is_paid(sandbox
         intent["transaction"],
     )
     now = sandbox.shown(intent)
-    for shown in (now, sandbox.events()[1]["data"]["object"]):
-        assert (shown["subscription"], shown["invoice"]) == (subscription["id"], invoice["id"])
+    for session in (now, sandbox.events()[1]["data"]["object"]):
+        assert (session["subscription"], session["invoice"]) == (subscription["id"], invoice["id"])
     assert now["payment_method"] == subscription["payment_method"]
     method = sandbox.api.get(f"/payment-methods/{subscription['payment_method']}/")
     assert (method["type"], method["is_default"]) == ("mobile_money", True)
@@ -360,7 +360,7 @@ def test_an_invoice_is_paid_by_its_buyer(sandbox: Sandbox) -> None:
         2000,
         invoice["customer"],
     )
-    [event] = [each for each in sandbox.events() if each["type"] == CHARGED[0]]
+    [event] = [event for event in sandbox.events() if event["type"] == CHARGED[0]]
     assert event["data"]["metadata"] == {"product": {"kind": "basket"}}
 
 

@@ -62,8 +62,8 @@ def test_a_line_copies_name_and_price_of_its_product(sandbox: Sandbox) -> None:
     lines = [{"product": product["id"], "quantity": 3}, {"product": free["id"], "unit_amount": 700}]
     session = sandbox.session(line_items=lines)
     sandbox.api.patch(f"/products/{product['id']}/", {"unit_amount": 9000, "name": "Hat"})
-    shown = [tuple(line.values()) for line in sandbox.shown(session)["line_items"]]
-    assert shown == [(product["id"], "Basket", 3, 2000, 6000), (free["id"], "Basket", 1, 700, 700)]
+    copied = [tuple(line.values()) for line in sandbox.shown(session)["line_items"]]
+    assert copied == [(product["id"], "Basket", 3, 2000, 6000), (free["id"], "Basket", 1, 700, 700)]
 
 
 def test_an_email_finds_its_customer_at_once_and_a_customer_brings_its_email(
@@ -230,7 +230,7 @@ def test_a_line_beside_the_plan_is_paid_once_and_now(sandbox: Sandbox, trial: in
 
 def test_a_buyer_without_an_email_becomes_an_anonymous_customer(sandbox: Sandbox) -> None:
     """B-58: created when the buyer pays; lists order, searches find it; an invoice is made."""
-    found = []
+    known = []
     for given, firstname in (({}, ""), ({"customer": {"name": "Awa Diop"}}, "Awa")):
         session = sandbox.session()
         intent = sandbox.buy(session, CARD, **given)
@@ -239,16 +239,17 @@ def test_a_buyer_without_an_email_becomes_an_anonymous_customer(sandbox: Sandbox
         assert (customer["transactions_count"], customer["total_spent"]) == (1, 30000)
         assert sandbox.shown(session)["customer"] == customer["id"]
         assert sandbox.api.get("/transactions/")["data"][0]["customer"] == customer["id"]
-        found.append(customer)
+        known.append(customer)
     assert sandbox.control.get("/emails")["data"] == []
     sandbox.customer()
     for ordering in ("email", "-email"):
         emails = [
-            each["email"] for each in sandbox.api.get("/customers/", ordering=ordering)["data"]
+            customer["email"]
+            for customer in sandbox.api.get("/customers/", ordering=ordering)["data"]
         ]
         assert sorted(map(bool, emails), reverse=ordering == "-email") == list(map(bool, emails))
-    assert sandbox.api.get("/customers/", search=found[0]["id"])["pagination"]["count"] == 1
-    invoice = sandbox.invoice(found[0])
+    assert sandbox.api.get("/customers/", search=known[0]["id"])["pagination"]["count"] == 1
+    invoice = sandbox.invoice(known[0])
     assert invoice["customer_email"] is None
     assert sandbox.api.request("GET", f"/invoices/{invoice['id']}/pdf/").status_code == 200
 
@@ -293,8 +294,8 @@ CANNOT_PAY = [
 
 def saved(sandbox: Sandbox, customer: Any) -> list[tuple[str, bool]]:
     """Return the types of a customer's methods, and whether each is the default."""
-    found = sandbox.api.get(f"/customers/{customer['id']}/payment-methods/")["data"]
-    return [(each["type"], each["is_default"]) for each in found]
+    listed = sandbox.api.get(f"/customers/{customer['id']}/payment-methods/")["data"]
+    return [(method["type"], method["is_default"]) for method in listed]
 
 
 @pytest.mark.parametrize(

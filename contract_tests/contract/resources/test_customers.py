@@ -44,8 +44,8 @@ def test_the_name_is_split_at_its_first_space(sandbox: Sandbox) -> None:
         ("  Awa   Diop ", "Awa", "Diop"),
         ("Awa", "Awa", ""),
     ):
-        for shown in (sandbox.customer(name=name), change(sandbox, customer, name=name)):
-            assert (shown["firstname"], shown["lastname"]) == (firstname, lastname)
+        for customer_now in (sandbox.customer(name=name), change(sandbox, customer, name=name)):
+            assert (customer_now["firstname"], customer_now["lastname"]) == (firstname, lastname)
 
 
 EMAILS = [
@@ -173,7 +173,9 @@ def test_a_deleted_customer_is_gone(sandbox: Sandbox) -> None:
         sandbox.api.delete(path)
     assert sandbox.events()[-1]["data"] == {"object": customer}
     assert [
-        each["type"] for each in sandbox.events() if each["data"]["object"]["id"] == customer["id"]
+        event["type"]
+        for event in sandbox.events()
+        if event["data"]["object"]["id"] == customer["id"]
     ] == [
         "customer.created",
         "customer.deleted",
@@ -272,7 +274,9 @@ def add(sandbox: Sandbox, customer: Any, **fields: Any) -> Any:
 
 def defaults(sandbox: Sandbox, customer: Any) -> list[str]:
     return [
-        each["id"] for each in sandbox.api.get(addresses_of(customer))["data"] if each["is_default"]
+        address["id"]
+        for address in sandbox.api.get(addresses_of(customer))["data"]
+        if address["is_default"]
     ]
 
 
@@ -296,12 +300,12 @@ def test_the_customer_shows_the_default_as_it_is_now(sandbox: Sandbox) -> None:
     assert sandbox.shown(other)["address"] == theirs
     sandbox.advance("1h")
     changed = sandbox.api.patch(f"{addresses_of(customer)}{second['id']}/", {"city": "Oyem"})
-    shown = sandbox.shown(customer)
-    assert (shown["address"], shown["updated_at"]) == (changed, sandbox.now)
-    assert shown in sandbox.api.get("/customers/")["data"]
+    customer_now = sandbox.shown(customer)
+    assert (customer_now["address"], customer_now["updated_at"]) == (changed, sandbox.now)
+    assert customer_now in sandbox.api.get("/customers/")["data"]
     sandbox.advance("1h")
     sandbox.api.delete(f"{addresses_of(customer)}{add(sandbox, customer)['id']}/")
-    assert sandbox.shown(customer) == shown
+    assert sandbox.shown(customer) == customer_now
     path = f"{addresses_of(customer)}{first['id']}/"
     for default, id in ((True, first["id"]), (True, first["id"]), (False, None)):
         sandbox.api.patch(path, {"is_default": default})

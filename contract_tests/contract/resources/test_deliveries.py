@@ -42,8 +42,8 @@ def delivered(sandbox: Sandbox, receiver: Receiver, *statuses: int, **fields: An
 
 def now(sandbox: Sandbox, delivery: Any) -> Any:
     """Return the one delivery of its endpoint as it stands now."""
-    (found,) = sandbox.deliveries({"id": delivery["webhook"]})
-    return found
+    (delivery_now,) = sandbox.deliveries({"id": delivery["webhook"]})
+    return delivery_now
 
 
 def path(delivery: Any, action: str = "") -> str:
@@ -152,9 +152,9 @@ def test_basic_sends_the_endpoints_id_and_secret(sandbox: Sandbox, receiver: Rec
     assert_hidden(delivery, "Basic …", pair, endpoint["secret"])
 
 
-def assert_hidden(delivery: Any, shown: str, *secrets: str) -> None:
+def assert_hidden(delivery: Any, masked: str, *secrets: str) -> None:
     """Raise where the history gives a secret away."""
-    assert delivery["attempts"][0]["request_headers"]["Authorization"] == shown
+    assert delivery["attempts"][0]["request_headers"]["Authorization"] == masked
     assert not [secret for secret in secrets if secret in json.dumps(delivery)]
 
 
@@ -269,9 +269,9 @@ def test_the_first_4_kib_of_an_answer_are_stored(sandbox: Sandbox, receiver: Rec
     endpoint = sandbox.endpoint(receiver.url)
     for _ in BODIES:
         sandbox.customer()
-    assert [each["attempts"][0]["response_body"] for each in sandbox.deliveries(endpoint)] == list(
-        BODIES.values()
-    )
+    assert [
+        delivery["attempts"][0]["response_body"] for delivery in sandbox.deliveries(endpoint)
+    ] == list(BODIES.values())
 
 
 def test_an_arranged_outcome_takes_the_place_of_attempts(
@@ -335,7 +335,9 @@ def test_what_waits_in_line_when_the_endpoint_is_disabled_is_missed(
         sandbox.customer()
     sandbox.act(endpoint, "disable")
     receiver.release()
-    history = [(each["status"], each["attempt_count"]) for each in sandbox.deliveries(endpoint)]
+    history = [
+        (delivery["status"], delivery["attempt_count"]) for delivery in sandbox.deliveries(endpoint)
+    ]
     assert history == [("succeeded", 1), ("failed", 0), ("failed", 0)]
 
 
@@ -353,7 +355,7 @@ def test_events_reach_an_endpoint_in_order_of_creation(
     receiver.release()
     sandbox.settle()
     assert customers(receiver) == made
-    assert [each["event"] for each in sandbox.deliveries(endpoint)] == [
+    assert [delivery["event"] for delivery in sandbox.deliveries(endpoint)] == [
         event["id"] for event in receiver.events
     ]
 
@@ -430,7 +432,7 @@ def test_a_test_is_made_before_it_is_answered(sandbox: Sandbox, receiver: Receiv
     assert sandbox.deliveries(endpoint) == [delivery]
     assert sandbox.events() == [received.event]
     sandbox.advance("1m")
-    assert [each["status"] for each in sandbox.deliveries(endpoint)] == ["succeeded"]
+    assert [delivery["status"] for delivery in sandbox.deliveries(endpoint)] == ["succeeded"]
 
 
 def test_every_type_can_be_tried_and_makes_nothing_happen(

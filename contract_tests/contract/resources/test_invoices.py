@@ -283,7 +283,7 @@ def becomes(state: str, step: str) -> str:
 
 def test_each_state_meets_each_step() -> None:
     """B-66: what is not in the table is rejected with its code, and a job is silenced."""
-    assert {cell: found for cell in CELLS if (found := becomes(*cell)) != CELLS[cell]} == {}
+    assert {cell: actual for cell in CELLS if (actual := becomes(*cell)) != CELLS[cell]} == {}
 
 
 # -- their plan
@@ -298,7 +298,7 @@ def test_the_plan_is_named_in_every_renewals_email_and_on_its_page(
     sandbox.subscribe(plan=plan["id"], product=product["id"], collection_method=method)
     sandbox.advance("31d")
     emails = sandbox.control.get("/emails")["data"]
-    assert {each["kind"] for each in emails} == {
+    assert {email["kind"] for email in emails} == {
         "receipt" if method == "charge_automatically" else "invoice"
     }
     read = [sandbox.control.request("GET", f"/emails/{email['id']}/html").text for email in emails]

@@ -92,7 +92,7 @@ def test_an_invoice_paid_manually_has_an_account_of_its_own(harness: RulesHarnes
     assert books(harness) == {"buyers": -5000, "paid manually": 5000}
 
 
-def undone(harness: RulesHarness, said: str, *changes: tuple[Any, dict[str, Any]]) -> None:
+def undone(harness: RulesHarness, sums: str, *changes: tuple[Any, dict[str, Any]]) -> None:
     """Raise unless a wrong rule's changes are undone, with this account and amount named."""
     harness.world.strict, everything = True, harness.everything()
 
@@ -100,7 +100,7 @@ def undone(harness: RulesHarness, said: str, *changes: tuple[Any, dict[str, Any]
         for record, fields in changes:
             world.replace(record, **fields)
 
-    with pytest.raises(Imbalance, match=rf"{said} XAF"):
+    with pytest.raises(Imbalance, match=rf"{sums} XAF"):
         harness.run(change)
     assert harness.everything() == everything
 

@@ -51,12 +51,12 @@ B_54 = {
 
 
 def test_the_fixture_says_what_was_decided() -> None:
-    said = {(type, line.value): line for type, lines in MAGIC.items() for line in lines}
-    assert said.keys() == B_54.keys()
+    documented = {(type, line.value): line for type, lines in MAGIC.items() for line in lines}
+    assert documented.keys() == B_54.keys()
     for key, special in B_54.items():
         ordinary = MagicValue(name="", value="", example="", meaning="")
         facts = {name: getattr(ordinary, name) for name in ordinary.__struct_fields__[4:]} | special
-        assert {name: getattr(said[key], name) for name in facts} == facts, key
+        assert {name: getattr(documented[key], name) for name in facts} == facts, key
     for lines in MAGIC.values():
         assert len({line.name for line in lines}) == len(lines), "the name of each is its own"
 

@@ -130,11 +130,11 @@ def test_a_customer_has_one_default_at_most(sandbox: Sandbox) -> None:
     customer = sandbox.customer()
     given: tuple[dict[str, Any], ...] = ({"is_default": False}, {}, {}, {"is_default": True})
     made = [sandbox.method(customer, **fields) for fields in given]
-    assert [each["is_default"] for each in made] == [False, True, False, True]
+    assert [method["is_default"] for method in made] == [False, True, False, True]
 
     def default() -> list[int]:
-        now = [sandbox.shown(each) for each in made]
-        return [index for index, each in enumerate(now) if each["is_default"]]
+        now = [sandbox.shown(method) for method in made]
+        return [index for index, method in enumerate(now) if method["is_default"]]
 
     assert default() == [3]
     path = f"/payment-methods/{made[0]['id']}/"
@@ -149,8 +149,8 @@ def test_a_customer_has_one_default_at_most(sandbox: Sandbox) -> None:
     assert sandbox.control.get("/clock")["pending"] == 4, "the expiry of each card"
     sandbox.api.delete(path)
     assert sandbox.control.get("/clock")["pending"] == 3
-    found = sandbox.api.get(f"/customers/{customer['id']}/payment-methods/")["data"]
-    assert [each["is_default"] for each in found] == [False] * 4
+    listed = sandbox.api.get(f"/customers/{customer['id']}/payment-methods/")["data"]
+    assert [method["is_default"] for method in listed] == [False] * 4
     subscriber = sandbox.method()["customer"]
     terms = {"customer": subscriber, "unit_amount": 500, "interval": "month"}
     assert sandbox.status(sandbox.api.post("/subscriptions/", terms)) == "active"
@@ -222,9 +222,11 @@ def account(structure: str, character: str) -> str:
     """Return a number of this structure, with one character for all letters and digits."""
     kinds = {"n": "7", "a": "Q", "c": character}
     made, length = "", ""
-    for each in structure.replace("!", ""):
+    for symbol in structure.replace("!", ""):
         length, made = (
-            (length + each, made) if each.isdigit() else ("", made + kinds[each] * int(length))
+            (length + symbol, made)
+            if symbol.isdigit()
+            else ("", made + kinds[symbol] * int(length))
         )
     return made
 

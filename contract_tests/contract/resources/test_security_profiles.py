@@ -52,7 +52,7 @@ def test_only_listed_addresses_get_in(
 ) -> None:
     """Rule 1: an unlisted IP gets 403; an empty list lets everyone in."""
     profile(sandbox, allowed_ips=allowed)
-    assert [status(sandbox, each) for each in (*inside, *outside)] == [200] * len(inside) + [
+    assert [status(sandbox, address) for address in (*inside, *outside)] == [200] * len(inside) + [
         403
     ] * len(outside)
 
@@ -137,8 +137,8 @@ UNLISTED = (
 def test_only_pages_of_listed_domains_get_in(sandbox: Sandbox) -> None:
     """Rule 2, B-71: an Origin's port is ignored; subdomains are listed; servers send no Origin."""
     profile(sandbox, allowed_domains=["Shop.Example.com"])
-    found = [status(sandbox, origin=origin) for origin in (*LISTED, *UNLISTED)]
-    assert found == [200] * len(LISTED) + [403] * len(UNLISTED)
+    statuses = [status(sandbox, origin=origin) for origin in (*LISTED, *UNLISTED)]
+    assert statuses == [200] * len(LISTED) + [403] * len(UNLISTED)
 
 
 # -- rule 5: countries
@@ -199,8 +199,8 @@ def test_a_profile_applies_from_the_next_request_to_its_last(sandbox: Sandbox) -
     origins = ("https://shop.example.com", "https://www.example.com")
     assert [status(sandbox, f"203.0.113.{last}", origins[0]) for last in (15, 16)] == [200, 403]
     assert [status(sandbox, "203.0.113.15", origin) for origin in origins] == [200, 403]
-    for each in sandbox.api.get("/security-profiles/")["data"]:
-        sandbox.api.delete(f"{path_of(each)}/")
+    for rule in sandbox.api.get("/security-profiles/")["data"]:
+        sandbox.api.delete(f"{path_of(rule)}/")
     assert [status(sandbox, "8.8.8.8"), status(sandbox, origin="https://evil.example")] == [
         200,
         200,
@@ -275,8 +275,8 @@ def test_answers_to_a_listed_page_may_be_read(sandbox: Sandbox) -> None:
 @pytest.mark.parametrize("domain", ["shop.example.com", "office.example.com"])
 def test_a_page_that_another_profile_rejects_may_read_why(sandbox: Sandbox, domain: str) -> None:
     """B-70, B-72: two profiles without a common domain reject every browser, and say which did."""
-    for each in ("shop.example.com", "office.example.com"):
-        profile(sandbox, name=each, allowed_domains=[each])
+    for allowed in ("shop.example.com", "office.example.com"):
+        profile(sandbox, name=allowed, allowed_domains=[allowed])
     origin = f"https://{domain}"
     response = sandbox.api.http.get("/customers/", headers={"Origin": origin})
     assert (response.status_code, response.headers["access-control-allow-origin"]) == (403, origin)

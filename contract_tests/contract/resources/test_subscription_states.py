@@ -226,7 +226,7 @@ def becomes(state: str, step: str) -> str:
 
 def test_each_state_meets_each_step() -> None:
     """B-47: a command outside the table is rejected with its code; a job or an event never is."""
-    assert {cell: found for cell in CELLS if (found := becomes(*cell)) != CELLS[cell]} == {}
+    assert {cell: actual for cell in CELLS if (actual := becomes(*cell)) != CELLS[cell]} == {}
 
 
 # -- what creation and PATCH accept and reject

@@ -66,14 +66,14 @@ def test_only_a_pending_one_can_be_canceled_and_its_payment_fails(sandbox: Sandb
 def test_the_list_is_filtered_by_the_customers_email_too(sandbox: Sandbox) -> None:
     """Query parameters of transactions: id or email in any case; unknown ones match nothing."""
     awa, ben = sandbox.customer(email="Awa@example.com"), sandbox.customer()
-    deposit, _ = (sandbox.deposit(sandbox.method(each)) for each in (awa, ben))
-    for customer, found in (
+    deposit, _ = (sandbox.deposit(sandbox.method(customer)) for customer in (awa, ben))
+    for customer, expected in (
         (awa["id"], [deposit]),
         ("AWA@example.COM", [deposit]),
         ("a@example.com", []),
         ("x", []),
     ):
-        assert sandbox.api.get("/transactions/", customer=customer)["data"] == found
+        assert sandbox.api.get("/transactions/", customer=customer)["data"] == expected
 
 
 def test_each_completed_deposit_has_a_receipt(sandbox: Sandbox) -> None:
@@ -256,7 +256,7 @@ def test_a_disputed_transaction_that_is_refunded_in_full_is_refunded(sandbox: Sa
     ):
         with sandbox.expect(*["refund.succeeded"] * events):
             sandbox.advance(span)
-        assert [sandbox.status(each) for each in deposits] == expected
+        assert [sandbox.status(deposit) for deposit in deposits] == expected
 
 
 # -- review, and every state and every action

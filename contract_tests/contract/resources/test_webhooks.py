@@ -32,9 +32,9 @@ def test_creation_pings_the_url_once_and_shows_the_secret_once(
     """B-81, B-82: a signed webhook.ping, which is no delivery and no event of the log."""
     endpoint = sandbox.endpoint(receiver.url)
     assert re.fullmatch(SECRET, endpoint["secret"])
-    shown = {name: value for name, value in endpoint.items() if name != "secret"}
-    assert sandbox.api.get("/webhooks/")["data"] == [shown]
-    assert sandbox.api.patch(f"{path_of(endpoint)}/", {}) == shown
+    visible = {name: value for name, value in endpoint.items() if name != "secret"}
+    assert sandbox.api.get("/webhooks/")["data"] == [visible]
+    assert sandbox.api.patch(f"{path_of(endpoint)}/", {}) == visible
     (ping,) = receiver.received
     assert ping.event["type"] == "webhook.ping"
     assert ping.event["data"]["object"]["id"] == endpoint["id"]
@@ -82,7 +82,7 @@ def test_a_redirect_is_an_answer_and_not_followed(sandbox: Sandbox, receiver: Re
     )
     endpoint = sandbox.endpoint(receiver.url)
     sandbox.customer()
-    assert [each["status"] for each in sandbox.deliveries(endpoint)] == ["failed"]
+    assert [delivery["status"] for delivery in sandbox.deliveries(endpoint)] == ["failed"]
     target.close()
     assert target.received == []
 
@@ -226,8 +226,8 @@ def test_a_rolled_secret_signs_from_now_on_and_the_old_one_is_void(
     sandbox.advance("30s")
     before, retry = receiver.deliveries
     signed = [
-        each.signed_with(with_["secret"])
-        for each in (before, retry)
+        request.signed_with(with_["secret"])
+        for request in (before, retry)
         for with_ in (endpoint, rolled)
     ]
     assert signed == [True, False, False, True]

@@ -82,9 +82,9 @@ def test_no_email_of_one_that_has_ended_speaks_of_keeping_it(sandbox: Sandbox, e
     sandbox.advance("3m")
     assert sandbox.status(subscription) == ending
     [email] = [
-        each["id"]
-        for each in sandbox.control.get("/emails")["data"]
-        if each["kind"] == "renewal_failed"
+        email["id"]
+        for email in sandbox.control.get("/emails")["data"]
+        if email["kind"] == "renewal_failed"
     ]
     text = sandbox.control.request("GET", f"/emails/{email}/html").text
     assert "has ended" in text

@@ -18,7 +18,10 @@ BOTH = pytest.mark.parametrize("assumption", ["intent", "transaction"])
 
 
 def deposits(sandbox: Sandbox) -> list[tuple[int, str]]:
-    return [(each["amount"], each["status"]) for each in sandbox.api.get("/transactions/")["data"]]
+    return [
+        (deposit["amount"], deposit["status"])
+        for deposit in sandbox.api.get("/transactions/")["data"]
+    ]
 
 
 # -- received with the intent, or with the transaction
@@ -54,11 +57,11 @@ def test_an_invoice_is_paid_once_its_payment_is_received(
             for action in ("void", "pay"):
                 path = f"/invoices/{invoice['id']}/{action}/"
                 error = sandbox.api.rejected("POST", path, 422, "INVALID_STATUS_TRANSITION")
-                said = (
+                expected = (
                     error["message"]
                     == "A payment of this invoice has succeeded and is being settled."
                 )
-                assert said != received
+                assert expected != received
             with sandbox.expect(*events[1]):
                 sandbox.advance("60d")
             assert (sandbox.status(invoice), deposits(sandbox)) == ("paid", [(5000, "completed")])
@@ -127,4 +130,4 @@ def test_void_and_pay_cancel_what_is_under_way(
     assert (sandbox.status(invoice), sandbox.shown(invoice)["amount_paid"]) == (status, paid)
     canceled = sandbox.shown(intent)
     assert (canceled["status"], canceled["last_error"]) == ("canceled", None)
-    assert all(each[1] == "canceled" for each in deposits(sandbox))
+    assert all(deposit[1] == "canceled" for deposit in deposits(sandbox))

@@ -41,17 +41,17 @@ def test_a_subscription_renews_and_the_receiver_holds_signed_events_in_order(
     assert renewed["current_period_end"] == "2026-03-01T00:00:00.000Z"
     bills = sandbox.api.get("/invoices/", subscription=subscription["id"])["data"]
     paid = sandbox.api.get("/transactions/")["data"]
-    assert [each["invoice_number"] for each in bills] == ["INV-2026-000002", "INV-2026-000001"]
-    for bill, each, day in zip(bills, paid, ("2026-02-01", "2026-01-01"), strict=True):
-        assert (bill["status"], bill["transaction"], each["created_at"][:10]) == (
+    assert [bill["invoice_number"] for bill in bills] == ["INV-2026-000002", "INV-2026-000001"]
+    for bill, deposit, day in zip(bills, paid, ("2026-02-01", "2026-01-01"), strict=True):
+        assert (bill["status"], bill["transaction"], deposit["created_at"][:10]) == (
             "paid",
-            each["id"],
+            deposit["id"],
             day,
         )
         intent = sandbox.api.get(f"/payment-intents/{bill['payment_intent']}/")
-        assert (intent["invoice"], intent["transaction"]) == (bill["id"], each["id"])
-        assert (each["amount"], each["fee"], each["net_amount"]) == (5000, 145, 4855)
-        assert (each["type"], each["customer"]) == ("deposit", subscription["customer"])
+        assert (intent["invoice"], intent["transaction"]) == (bill["id"], deposit["id"])
+        assert (deposit["amount"], deposit["fee"], deposit["net_amount"]) == (5000, 145, 4855)
+        assert (deposit["type"], deposit["customer"]) == ("deposit", subscription["customer"])
     customer = sandbox.api.get(f"/customers/{subscription['customer']}/")
     assert (customer["transactions_count"], customer["total_spent"]) == (2, 10000)
     types = ["customer.created", "subscription.created", *CHARGED, *CHARGED]
@@ -91,7 +91,7 @@ def test_a_cancel_is_scheduled_and_taken_back(sandbox: Sandbox) -> None:
     """B-47: by the action (whose response is these fields), PATCH or creation; also in a pause."""
     by_action, by_patch, taken_back = (sandbox.subscribe() for _ in range(3))
     at_creation, paused = (sandbox.subscribe(cancel_at_period_end=True) for _ in range(2))
-    paths = [f"/subscriptions/{each['id']}/" for each in (by_patch, taken_back)]
+    paths = [f"/subscriptions/{subscription['id']}/" for subscription in (by_patch, taken_back)]
     with sandbox.expect():
         response = sandbox.act(by_action, "cancel", cancel_at_period_end=True)
         for path in paths:
@@ -110,7 +110,9 @@ def test_a_cancel_is_scheduled_and_taken_back(sandbox: Sandbox) -> None:
         "canceled_at": None,
         "updated_at": "2026-01-01T00:00:00.000Z",
     }
-    assert [sandbox.shown(each)["cancel_at_period_end"] for each in every] == [True] * 4 + [False]
+    assert [sandbox.shown(subscription)["cancel_at_period_end"] for subscription in every] == [
+        True
+    ] * 4 + [False]
 
 
 def test_a_plan_move_does_nothing_to_the_running_period(sandbox: Sandbox) -> None:
@@ -120,7 +122,7 @@ def test_a_plan_move_does_nothing_to_the_running_period(sandbox: Sandbox) -> Non
     match is a 422.
     """
     subscription, own = sandbox.subscribe(), sandbox.subscribe(unit_amount=700, interval="month")
-    paths = [f"/subscriptions/{each['id']}/" for each in (subscription, own)]
+    paths = [f"/subscriptions/{canceled['id']}/" for canceled in (subscription, own)]
     for terms in (
         {"interval": "year"},
         {"interval": "week"},
@@ -146,8 +148,8 @@ def test_the_grace_period_is_a_setting(days: int) -> None:
     """B-48, B-90: reactivation_days; possible at its last instant, and not a millisecond later."""
     harness = RulesHarness(reactivation_days=days)
     subscription, late = harness.subscribe(), harness.subscribe()
-    for each in (subscription, late):
-        harness.do("cancelSubscription", each.id)
+    for canceled in (subscription, late):
+        harness.do("cancelSubscription", canceled.id)
     harness.advance(days=days)
     assert harness.do("reactivateSubscription", subscription.id).status == "active"
     harness.advance(seconds=0.001)
@@ -170,7 +172,7 @@ def test_an_end_date_on_a_periods_end_wins(sandbox: Sandbox) -> None:
     sandbox.settle()
     with sandbox.expect():
         sandbox.advance("P1Y")
-    assert {sandbox.status(each) for each in (*first, trial)} == {"expired"}
+    assert {sandbox.status(subscription) for subscription in (*first, trial)} == {"expired"}
 
 
 def test_a_deleted_customers_subscriptions_are_canceled_and_its_jobs_silenced() -> None:

@@ -41,8 +41,8 @@ def test_a_trial_ends_when_either_of_its_dates_says(sandbox: Sandbox) -> None:
         start = sandbox.now
         early, late = calendar.plus(start, days=4), calendar.plus(start, days=8)
         with sandbox.expect():
-            shown = put(sandbox, subscription, **{field: early})
-            assert shown["trial_end"] == shown["current_period_end"] == early
+            changed = put(sandbox, subscription, **{field: early})
+            assert changed["trial_end"] == changed["current_period_end"] == early
         with sandbox.expect("subscription.trial_will_end"):
             sandbox.advance("3d")
         with sandbox.expect():
@@ -228,12 +228,15 @@ def test_a_delivery_follows_its_next_attempt(sandbox: Sandbox, receiver: Receive
     sandbox.advance("2h")
     assert len(receiver.deliveries) == 1
     sandbox.advance("1h")
-    assert [each["status"] for each in sandbox.deliveries(endpoint)] == ["succeeded"]
+    assert [delivery["status"] for delivery in sandbox.deliveries(endpoint)] == ["succeeded"]
     receiver.statuses = [500]
     sandbox.customer()
     sandbox.settle()
     put(sandbox, endpoint, enabled=False)
-    assert {each["status"] for each in sandbox.deliveries(endpoint)} == {"succeeded", "failed"}
+    assert {delivery["status"] for delivery in sandbox.deliveries(endpoint)} == {
+        "succeeded",
+        "failed",
+    }
 
 
 # -- no state without an end: something planned, or a request of a client, leads on from each

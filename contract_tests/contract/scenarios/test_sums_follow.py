@@ -233,14 +233,14 @@ FIRST = {
 # -- values that a field may also have
 
 
-def values_of(sandbox: Sandbox, shown: Any, name: str, part: Any) -> Iterator[Any]:
+def values_of(sandbox: Sandbox, object_now: Any, name: str, part: Any) -> Iterator[Any]:
     """Yield other values of a field, plausible by its name, its schema and its value."""
-    present, part = shown[name], resolved(part)
+    present, part = object_now[name], resolved(part)
     branches = [resolved(branch) for branch in (part, *part.get("anyOf", ()))]
     choices = [value for branch in branches for value in branch.get("enum", ())]
     others = dict.fromkeys(value for value in choices if value != present)
     if name == "status":
-        yield from {**others, **dict.fromkeys(statuses(shown["object"]))}.keys() - {present}
+        yield from {**others, **dict.fromkeys(statuses(object_now["object"]))}.keys() - {present}
     else:
         yield from [*others][:2]
     if name == "line_items" and present:
@@ -403,15 +403,15 @@ def test_what_is_set_is_refused_or_followed(
     """
     place, subject = Place(sandbox, server), OBJECTS[name](sandbox)
     sandbox.settle()
-    shown = sandbox.control.get(f"/objects/{subject['id']}")
-    kind = shown["object"]
+    object_now = sandbox.control.get(f"/objects/{subject['id']}")
+    kind = object_now["object"]
     properties = SERVICE["components"]["schemas"][
         "".join(part.title() for part in kind.split("_"))
     ]["properties"]
     sandbox.control.post("/snapshots", {"name": "before"})
     wrong = []
     assert place.broken() == []
-    for field in shown.keys() - {
+    for field in object_now.keys() - {
         "id",
         "object",
         "metadata",
@@ -421,14 +421,17 @@ def test_what_is_set_is_refused_or_followed(
         "updated_at",
     }:
         tolerated = TOLERATED.get((kind, field), "\n")
-        for value in values_of(sandbox, shown, field, properties[field]):
-            asked = sandbox.control.request("PATCH", f"/objects/{shown['id']}", json={field: value})
+        for value in values_of(sandbox, object_now, field, properties[field]):
+            asked = sandbox.control.request(
+                "PATCH", f"/objects/{object_now['id']}", json={field: value}
+            )
             assert asked.status_code in (200, 404, 422), (field, value, asked.text)
             if asked.status_code != 200:
-                assert sandbox.control.get(f"/objects/{shown['id']}") == shown
+                assert sandbox.control.get(f"/objects/{object_now['id']}") == object_now
                 continue
             wrong += [f"{field} = {value}: {flag}" for flag in place.broken(tolerated)]
-            if field not in NAMED and value != f"{shown[field]}x":  # a text decides nothing later
+            # a text decides nothing later
+            if field not in NAMED and value != f"{object_now[field]}x":
                 place.go_on()
                 wrong += [f"{field} = {value}, later: {flag}" for flag in place.broken(tolerated)]
             sandbox.control.post("/snapshots/before/restore")

@@ -395,8 +395,10 @@ def follow(url: str, over: threading.Event) -> None:
 
 def customers(url: str, key: str) -> list[str]:
     headers = {"Authorization": f"Bearer {key}"}
-    found = at_last(partial(CLIENT.get, f"{url}/v1/customers/", headers=headers)).raise_for_status()
-    return [row["id"] for row in found.json()["data"]]
+    response = at_last(
+        partial(CLIENT.get, f"{url}/v1/customers/", headers=headers)
+    ).raise_for_status()
+    return [row["id"] for row in response.json()["data"]]
 
 
 def page(url: str, app: str) -> str:
@@ -437,8 +439,8 @@ def look(url: str, load: Load, receiver: Receiver) -> str:
     for again in ([], load.writes):
         ask_again(url, again)
         rows = truth(url)
-        found = faults(rows)
-        assert found == [], "\n".join(found[:5])
+        problems = faults(rows)
+        assert problems == [], "\n".join(problems[:5])
         assert rows.now >= load.instant, "the clock went back"
     received = {event["id"] for event in receiver.events}
     missing = [
@@ -485,11 +487,11 @@ def _of_the_load(rows: world_rules.Rows) -> Iterator[str]:
 
 def documented(listen: int, *servers: int) -> str:
     """Return the configuration of the guide, at other ports."""
-    found = re.search(
+    match = re.search(
         r"```nginx\n(.*?)```", (ROOT / "docs/guide/state.md").read_text("utf-8"), re.DOTALL
     )
-    assert found is not None
-    text = found[1]
+    assert match is not None
+    text = match[1]
     for ours, port in zip((8080, 4747, 4748, 4749), (listen, *servers), strict=True):
         assert f":{ours}" in text
         text = text.replace(f":{ours}", f":{port}")

@@ -24,7 +24,7 @@ from contract_tests.simulator.durability.model import (
     faults_of,
     outcomes_of,
 )
-from contract_tests.simulator.durability.operations import OPERATIONS, Step
+from contract_tests.simulator.durability.operations import OPERATIONS, ResponseBody, Step
 from contract_tests.support.client import http_client
 from contract_tests.support.servers import CLIENT
 
@@ -62,7 +62,7 @@ class Done(NamedTuple):
 
     name: str
     verdict: str
-    told: Any
+    response: ResponseBody
     after: Facts
     step: Step
 
@@ -103,13 +103,13 @@ class Client:
         """Make all that the operation needs, while nothing is wrong."""
         self._url = url
         clock, app = self._get("clock"), self._get("app")
-        told = clock["now"], clock["now"], clock["mode"], clock["rate"], app["settings"]
-        self.facts = Facts(*told, receiver)
+        view = clock["now"], clock["now"], clock["mode"], clock["rate"], app["settings"]
+        self.facts = Facts(*view, receiver)
         self.facts.origin = self.facts.copy()
         for name in OPERATIONS[self.name].before:
             done = self.ask(name)
             assert done is not None, f"{name} has nothing to be asked of, before {self.name}"
-            assert done.verdict == ANSWERED, f"{name} before {self.name}: {done.told}"
+            assert done.verdict == ANSWERED, f"{name} before {self.name}: {done.response}"
         assert self._draw(self.name) is not None, f"{self.name} has nothing to be asked of"
         self._before = self.picture()
         wrong = differences(self.facts, self._before, self.key)
@@ -148,17 +148,17 @@ class Client:
             if export is None:
                 return None
             step = step._replace(body=export)
-        verdict, told, request = self._send(step, number)
+        verdict, body, request = self._send(step, number)
         after = self.facts.copy()
         before = self.facts
         if verdict == ANSWERED:
-            step.effect(after, told)
+            step.effect(after, body)
             after.undone = (request, before) if step.path.startswith("/v1/") else None
             self.facts = after
         elif verdict == UNKNOWN:
             step.effect(after, None)
             self.alternative, self.unanswered = after, (name, step, number)
-        done = Done(name, verdict, told, after, step)
+        done = Done(name, verdict, body, after, step)
         self.done.append(done)
         return done
 
@@ -187,18 +187,18 @@ class Client:
             return UNKNOWN, None, ""
         id = response.headers.get("request-id", "")
         if not response.content:
-            told = None
+            body = None
         elif response.headers["content-type"].startswith("application/json"):
-            told = response.json()
+            body = response.json()
         else:
-            told = {"code": response.text}
+            body = {"code": response.text}
         if response.is_success:
-            return ANSWERED, told, id
+            return ANSWERED, body, id
         if response.status_code < 500 or NOT_DONE in response.text:
-            return REFUSED, told, id
-        if told is None or told["code"] != "DATABASE_ERROR":
-            self.odd.append(f"{step.method} {step.path} {response.status_code} {told}")
-        return UNKNOWN, told, id
+            return REFUSED, body, id
+        if body is None or body["code"] != "DATABASE_ERROR":
+            self.odd.append(f"{step.method} {step.path} {response.status_code} {body}")
+        return UNKNOWN, body, id
 
     # -- looking
 
@@ -262,7 +262,7 @@ class Client:
                         is_done = done.verdict == ANSWERED or (with_unknown and is_unknown)
                         if is_done != any(done is culprit for culprit in culprits):
                             with suppress(KeyError):  # its object is not there
-                                done.step.effect(there, done.told if is_done else None)
+                                done.step.effect(there, done.response if is_done else None)
                     if not differences(there, picture, self.key):
                         return culprits
         return ()
@@ -287,9 +287,9 @@ class Client:
         self.unanswered = self.alternative = None
         if not step.path.startswith("/v1/") or step.method != "POST":
             return
-        verdict, told, _ = self._send(step, number)
+        verdict, body, _ = self._send(step, number)
         if verdict == ANSWERED:
-            step.effect(self.facts, told)
+            step.effect(self.facts, body)
         self._before, self._start = None, self.facts.copy()
         yield Verdict(name, verdict)
 
@@ -341,9 +341,9 @@ class Client:
     def _list(self, path: str) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = []
         for page in count(1):
-            found = self._get(f"{path}&page_size=100&page={page}")
-            rows += found["data"]
-            if page >= found["pagination"]["total_pages"]:
+            content = self._get(f"{path}&page_size=100&page={page}")
+            rows += content["data"]
+            if page >= content["pagination"]["total_pages"]:
                 break
         return rows
 

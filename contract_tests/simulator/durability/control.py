@@ -9,8 +9,8 @@ from contract_tests.simulator.durability.model import Facts, later
 from contract_tests.simulator.durability.operations import (
     OPERATIONS,
     Operation,
+    ResponseBody,
     Step,
-    Told,
     changes,
     moves,
     newest,
@@ -27,7 +27,7 @@ def _world(
     name: str,
     method: str,
     path: str,
-    effect: Callable[[Facts, str, Told], None],
+    effect: Callable[[Facts, str, ResponseBody], None],
     *before: str,
     body: Callable[[Facts, str], Any] = lambda facts, number: {},
     prefer: str = "",
@@ -35,8 +35,8 @@ def _world(
     """Register an operation on the world as a whole."""
 
     def draw(facts: Facts, number: str) -> Step:
-        def change(facts: Facts, told: Told) -> None:
-            effect(facts, number, told)
+        def change(facts: Facts, response: ResponseBody) -> None:
+            effect(facts, number, response)
 
         return Step(method, CONTROL + path, body(facts, number), change, prefer)
 
@@ -46,17 +46,17 @@ def _world(
 # -- the clock
 
 
-def _advanced(facts: Facts, number: str, told: Told) -> None:
+def _advanced(facts: Facts, number: str, response: ResponseBody) -> None:
     facts.now = later(facts.now, minutes=MINUTES)
     facts.latest = None if facts.latest is None else later(facts.latest, minutes=MINUTES)
-    if told:
-        facts.now = max(facts.now, told["now"])
+    if response:
+        facts.now = max(facts.now, response["now"])
 
 
-def _begun(facts: Facts, number: str, told: Told) -> None:
+def _begun(facts: Facts, number: str, response: ResponseBody) -> None:
     facts.latest = None if facts.latest is None else later(facts.latest, minutes=MINUTES)
-    if told:
-        facts.advance = told["id"]
+    if response:
+        facts.advance = response["id"]
 
 
 ADVANCE = "/clock/advance"
@@ -84,24 +84,24 @@ def _stop(facts: Facts, number: str) -> Step | None:
     if facts.advance is None:
         return None
 
-    def effect(facts: Facts, told: Told) -> None:
-        facts.now = max(facts.now, told["now"]) if told else facts.now
-        if told and facts.mode == "frozen":
+    def effect(facts: Facts, response: ResponseBody) -> None:
+        facts.now = max(facts.now, response["now"]) if response else facts.now
+        if response and facts.mode == "frozen":
             facts.latest = facts.now
 
     return Step("DELETE", f"{CONTROL}{ADVANCE}s/{facts.advance}", None, effect)
 
 
-def _frozen(facts: Facts, number: str, told: Told) -> None:
+def _frozen(facts: Facts, number: str, response: ResponseBody) -> None:
     facts.mode = "frozen"
-    if told:
-        facts.told_clock(told)
+    if response:
+        facts.told_clock(response)
 
 
-def _running(facts: Facts, number: str, told: Told) -> None:
+def _running(facts: Facts, number: str, response: ResponseBody) -> None:
     facts.mode, facts.rate, facts.latest = "running", 2.0 + int(number[1:]) % 50, None
-    if told:
-        facts.told_clock(told)
+    if response:
+        facts.told_clock(response)
 
 
 _world("freezeClock", "POST", "/clock/freeze", _frozen, "runClock")
@@ -117,7 +117,7 @@ _world(
 
 
 def _set(name: str, settings: Callable[[str], dict[str, Any]]) -> None:
-    def effect(facts: Facts, number: str, told: Told) -> None:
+    def effect(facts: Facts, number: str, response: ResponseBody) -> None:
         new = settings(number)
         facts.settings["assumptions"].update(new.pop("assumptions", {}))
         facts.settings.update(new)
@@ -136,7 +136,7 @@ _set(
 # -- faults and outcomes: of customers and amounts that do not exist, so that they are not used up
 
 
-def _arranged(facts: Facts, number: str, told: Told) -> None:
+def _arranged(facts: Facts, number: str, response: ResponseBody) -> None:
     facts.faults.add(number)
 
 
@@ -151,13 +151,13 @@ _world(
     "clearFaults",
     "DELETE",
     "/faults",
-    lambda facts, number, told: facts.faults.clear(),
+    lambda facts, number, response: facts.faults.clear(),
     "arrangeFault",
     body=lambda *_: None,
 )
 
 
-def _decided(facts: Facts, number: str, told: Told) -> None:
+def _decided(facts: Facts, number: str, response: ResponseBody) -> None:
     facts.outcomes.add(number[1:])
 
 
@@ -176,7 +176,7 @@ _world(
     "clearOutcomes",
     "DELETE",
     "/outcomes",
-    lambda facts, number, told: facts.outcomes.clear(),
+    lambda facts, number, response: facts.outcomes.clear(),
     "arrangeOutcome",
     body=lambda *_: None,
 )
@@ -184,11 +184,11 @@ _world(
 # -- inboxes and recordings, which belong to the server
 
 
-def _answering(facts: Facts, number: str, told: Told) -> None:
+def _answering(facts: Facts, number: str, response: ResponseBody) -> None:
     facts.inboxes["shop"] = 500
 
 
-def _answering_again(facts: Facts, number: str, told: Told) -> None:
+def _answering_again(facts: Facts, number: str, response: ResponseBody) -> None:
     facts.inboxes.pop("shop", None)
 
 
@@ -213,11 +213,11 @@ for _name, _action, *_before in (
 SNAPSHOTS = ("createCustomer", "createSnapshot")
 
 
-def _saved(facts: Facts, number: str, told: Told) -> None:
+def _saved(facts: Facts, number: str, response: ResponseBody) -> None:
     new = facts.copy()
     new.snapshots, new.inboxes, new.advance = {}, {}, None
-    if told:
-        new.now = max(new.now, told["now"])
+    if response:
+        new.now = max(new.now, response["now"])
         new.latest = new.now
         facts.now = new.now
     facts.snapshots[f"s{int(number[1:]) % 3}"] = new
@@ -249,7 +249,7 @@ def _of_snapshot(
         names = sorted(facts.snapshots)
         chosen = names[int(number[1:]) % len(names)]
         place = f"{CONTROL}/snapshots/{chosen}{path}"
-        return Step(method, place, None, lambda facts, told: effect(facts, chosen))
+        return Step(method, place, None, lambda facts, response: effect(facts, chosen))
 
 
 def _restored(facts: Facts, name: str) -> None:
@@ -275,7 +275,7 @@ def _import(facts: Facts, number: str) -> Step | None:
         return None
     name = sorted(facts.snapshots)[0]
 
-    def effect(facts: Facts, told: Told) -> None:
+    def effect(facts: Facts, response: ResponseBody) -> None:
         facts.snapshots["imported"] = facts.snapshots[name]
 
     return Step("PUT", f"{CONTROL}/snapshots/imported", {EXPORT: name}, effect)
@@ -285,7 +285,7 @@ EXPORT = "export of"
 """In place of a body: the export of the snapshot so named, as it was read before."""
 
 
-def _reset(facts: Facts, number: str, told: Told) -> None:
+def _reset(facts: Facts, number: str, response: ResponseBody) -> None:
     assert facts.origin is not None
     facts.become(facts.origin)
     facts.inboxes = {}
@@ -296,7 +296,7 @@ _world("resetWorld", "POST", "/reset", _reset, "createCustomer", "updateApp", "a
 
 @register("resetSandbox", "createCustomer", "createProduct", "updateApp")
 def _wipe(facts: Facts, number: str) -> Step:
-    def effect(facts: Facts, told: Told) -> None:
+    def effect(facts: Facts, response: ResponseBody) -> None:
         facts.objects, facts.faults, facts.outcomes = {}, set(), set()
 
     return Step("POST", "/v1/reset", {}, effect)
@@ -308,7 +308,7 @@ def _rewind(facts: Facts, number: str) -> Step | None:
         return None
     request, before = facts.undone
 
-    def effect(facts: Facts, told: Told) -> None:
+    def effect(facts: Facts, response: ResponseBody) -> None:
         facts.become(before)
 
     return Step("POST", f"{CONTROL}/rewind", {"to": request}, effect)
@@ -333,7 +333,7 @@ changes(
 def _trigger(facts: Facts, number: str) -> Step:
     overrides = {"customer": {"metadata": {"n": number}}}
 
-    def effect(facts: Facts, told: Told) -> None:
+    def effect(facts: Facts, response: ResponseBody) -> None:
         facts.objects["customer", number] = {"metadata": {"n": number}}
 
     return Step(
@@ -393,8 +393,8 @@ _pays(
 
 @register("createCheckoutSession@saving")
 def _saving(facts: Facts, number: str) -> Step:
-    def effect(facts: Facts, told: Told) -> None:
-        own = {"id": told["id"] if told else "any", "metadata": {"n": number}}
+    def effect(facts: Facts, response: ResponseBody) -> None:
+        own = {"id": response["id"] if response else "any", "metadata": {"n": number}}
         facts.objects["checkout_session", number] = {**own, "_state": "saving"}
 
     body = {"success_url": SHOP, "currency": "XAF", "line_items": LINES, "mode": "setup"}
@@ -436,8 +436,8 @@ def _phone(facts: Facts, number: str) -> Step | None:
         return None
     body = {"customer": customer[1]["id"], "type": "mobile_money", "phone": PHONE}
 
-    def effect(facts: Facts, told: Told) -> None:
-        own = {"id": told["id"] if told else "any", "customer": body["customer"]}
+    def effect(facts: Facts, response: ResponseBody) -> None:
+        own = {"id": response["id"] if response else "any", "customer": body["customer"]}
         facts.objects["payment_method", number] = own
 
     return Step("POST", "/v1/payment-methods/", {**body, "metadata": {"n": number}}, effect)
@@ -457,7 +457,7 @@ def _prompt(facts: Facts, number: str) -> Step | None:
         return None
     key, fields = waiting
 
-    def effect(facts: Facts, told: Told) -> None:
+    def effect(facts: Facts, response: ResponseBody) -> None:
         facts.objects[key].update(_state="canceled", status="canceled")
 
     body = {"answer": "reject", "payment_intent": fields["id"]}

@@ -76,8 +76,8 @@ class Facts:
         self.faults, self.outcomes, self.objects = other.faults, other.outcomes, other.objects
         self.advance = None
 
-    def told_clock(self, told: Mapping[str, Any]) -> None:
-        self.now, self.mode, self.rate = told["now"], told["mode"], told["rate"]
+    def told_clock(self, clock: Mapping[str, Any]) -> None:
+        self.now, self.mode, self.rate = clock["now"], clock["mode"], clock["rate"]
         self.latest = self.now if self.mode == "frozen" else None
 
     def restarted(self) -> None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from contract_tests.simulator.durability.model import ANY, GONE, Facts, Key
 
-Told = Any
+ResponseBody = Any
 """The JSON of a response; None where none came, or it has no body."""
 
 
@@ -21,7 +21,7 @@ class Step(NamedTuple):
     method: str
     path: str
     body: Any
-    effect: Callable[[Facts, Told], None]
+    effect: Callable[[Facts, ResponseBody], None]
     prefer: str = ""
 
 
@@ -52,12 +52,12 @@ def register(
     return add
 
 
-def nothing(facts: Facts, told: Told) -> None:
+def nothing(facts: Facts, response: ResponseBody) -> None:
     """Change nothing that is stored."""
 
 
-def id_of(told: Told) -> Any:
-    return told["id"] if told else ANY
+def id_of(response: ResponseBody) -> Any:
+    return response["id"] if response else ANY
 
 
 # -- objects: made, changed, deleted
@@ -91,12 +91,12 @@ def creates(
     path: str,
     body: Body,
     *before: str,
-    told: str = "",
+    kept: str = "",
     state: str | None = None,
 ) -> None:
     """Register an operation that makes an object.
 
-    ``told``: names of fields of the body that it has. ``state``: the one it begins in, and without
+    ``kept``: names of fields of the body that it has. ``state``: the one it begins in, and without
     one that is the status of the response.
     """
 
@@ -105,8 +105,8 @@ def creates(
         if sent is None:
             return None
 
-        def effect(facts: Facts, response: Told) -> None:
-            values = {field: sent[field] for field in told.split()}
+        def effect(facts: Facts, response: ResponseBody) -> None:
+            values = {field: sent[field] for field in kept.split()}
             begins = state or (response or {}).get("status")
             facts.objects[kind, number] = {"id": id_of(response), **values, "_state": begins}
             used(facts, sent.get("customer"))
@@ -135,7 +135,7 @@ def changes(
             return None
         key, fields = chosen
 
-        def effect(facts: Facts, response: Told) -> None:
+        def effect(facts: Facts, response: ResponseBody) -> None:
             facts.objects[key] = {**facts.objects[key], **then(number)}
 
         place = path.replace("{id}", fields["id"]).replace("{of}", fields.get("_of", ""))

@@ -6,8 +6,8 @@ from typing import Any
 
 from contract_tests.simulator.durability.model import ANY, Facts
 from contract_tests.simulator.durability.operations import (
+    ResponseBody,
     Step,
-    Told,
     changes,
     creates,
     deletes,
@@ -32,7 +32,7 @@ creates(
     "customer",
     "/v1/customers/",
     lambda facts, n: {"email": f"{n}@example.com", "name": "Awa Diop", **metadata(n)},
-    told="email metadata",
+    kept="email metadata",
 )
 updates("customer", "/v1/customers/{id}/", "updateCustomer", CUSTOMER)
 deletes("customer", "/v1/customers/{id}/", "deleteCustomer", CUSTOMER, where={"_used": None})
@@ -55,8 +55,8 @@ def _create_address(facts: Facts, number: str) -> Step | None:
         return None
     owner = body.pop("_of")
 
-    def effect(facts: Facts, told: Told) -> None:
-        facts.objects["address", number] = {"id": id_of(told), "line1": number, "_of": owner}
+    def effect(facts: Facts, response: ResponseBody) -> None:
+        facts.objects["address", number] = {"id": id_of(response), "line1": number, "_of": owner}
         used(facts, owner)
 
     return Step("POST", f"/v1/customers/{owner}/addresses/", body, effect)
@@ -79,7 +79,7 @@ creates(
     "product",
     "/v1/products/",
     lambda facts, n: {"name": "Tea", "unit_amount": 900, "currency": "XAF", **metadata(n)},
-    told="name unit_amount metadata",
+    kept="name unit_amount metadata",
 )
 updates("product", "/v1/products/{id}/", "updateProduct", "createProduct")
 deletes("product", "/v1/products/{id}/", "deleteProduct", "createProduct")
@@ -91,7 +91,7 @@ creates(
     "subscription_plan",
     "/v1/subscription-plans/",
     lambda facts, n: {"name": "Yearly", **TERMS, **metadata(n)},
-    told="name amount interval metadata",
+    kept="name amount interval metadata",
 )
 updates("subscription_plan", "/v1/subscription-plans/{id}/", "updateSubscriptionPlan", PLAN)
 deletes("subscription_plan", "/v1/subscription-plans/{id}/", "deleteSubscriptionPlan", PLAN)
@@ -102,7 +102,7 @@ creates(
     "/v1/payment-methods/",
     of_customer(type="bank_card", **CARD),
     CUSTOMER,
-    told="customer type metadata",
+    kept="customer type metadata",
 )
 METHOD = "/v1/payment-methods/{id}/"
 deletes("payment_method", METHOD, "deletePaymentMethod", *CARDS)
@@ -120,7 +120,7 @@ creates(
     "/v1/subscriptions/",
     naming("payment_method", "payment_method", unit_amount=900, interval="year"),
     *CARDS,
-    told="customer metadata",
+    kept="customer metadata",
     state="active",
 )
 SUBSCRIBED, SUBSCRIPTION = (*CARDS, "createSubscription"), "/v1/subscriptions/{id}/"
@@ -140,7 +140,7 @@ creates(
     "security_profile",
     "/v1/security-profiles/",
     lambda facts, n: {"name": n, "max_amount": 99_000_000},
-    told="name max_amount",
+    kept="name max_amount",
 )
 _PROFILE = "/v1/security-profiles/{id}/"
 changes(
@@ -161,7 +161,7 @@ creates(
     "/v1/invoices/",
     of_customer(line_items=LINES, currency="XAF"),
     CUSTOMER,
-    told="customer metadata",
+    kept="customer metadata",
     state="draft",
 )
 updates("invoice", INVOICE, "updateInvoice", *INVOICED, where={"_state": "draft"})
@@ -179,7 +179,7 @@ creates(
     "checkout_session",
     "/v1/checkout-sessions/",
     lambda facts, n: {"success_url": SHOP, "currency": "XAF", "line_items": LINES, **metadata(n)},
-    told="currency metadata",
+    kept="currency metadata",
     state="open",
 )
 moves(
@@ -203,7 +203,7 @@ creates(
         "amount": 900,
         **metadata(n),
     },
-    told="amount metadata",
+    kept="amount metadata",
     state="active",
 )
 updates("payment_link", LINK, "updatePaymentLink", "createPaymentLink")
@@ -231,7 +231,7 @@ for _suffix, _capture in (("", "automatic"), ("@manual", "manual")):
             capture_method=_capture,
         ),
         *CARDS,
-        told="amount customer metadata",
+        kept="amount customer metadata",
         state=f"requires_confirmation{_suffix}",
     )
 
@@ -246,7 +246,7 @@ creates(
     "/v1/payment-methods/",
     _transfer,
     CUSTOMER,
-    told="customer type metadata",
+    kept="customer type metadata",
 )
 TRANSFERS = (CUSTOMER, "createPaymentMethod@transfer")
 
@@ -259,13 +259,13 @@ def _confirm(name: str, state: str, to: str, *before: str) -> None:
             return None
         key, fields = subject
 
-        def effect(facts: Facts, told: Told) -> None:
+        def effect(facts: Facts, response: ResponseBody) -> None:
             row = facts.objects[key]
             row["_state"] = "settled"
-            if told:  # the buyer's method decides
-                row.update(_state=told["status"], status=told["status"])
-                if told["transaction"]:
-                    own = {"id": told["transaction"], "_state": told["status"]}
+            if response:  # the buyer's method decides
+                row.update(_state=response["status"], status=response["status"])
+                if response["transaction"]:
+                    own = {"id": response["transaction"], "_state": response["status"]}
                     facts.objects["transaction", key[1]] = own
 
         return Step("POST", f"/v1/payment-intents/{fields['id']}/{to}/", {}, effect)
@@ -313,13 +313,13 @@ creates(
     "/v1/refunds/",
     _of_paid,
     *PAID,
-    told="transaction amount metadata",
+    kept="transaction amount metadata",
 )
 
 
 @register("updateApp@review")
 def _review(facts: Facts, number: str) -> Step:
-    def effect(facts: Facts, told: Told) -> None:
+    def effect(facts: Facts, response: ResponseBody) -> None:
         facts.settings["refund_review"] = True
 
     return Step("PATCH", "/_emulator/app", {"settings": {"refund_review": True}}, effect)
@@ -361,7 +361,7 @@ def _awaited(name: str, path: str, body: Any, status: str) -> None:
         key, fields = awaited
         intent = facts.objects["payment_intent", key[1]]
 
-        def effect(facts: Facts, told: Told) -> None:
+        def effect(facts: Facts, response: ResponseBody) -> None:
             facts.objects[key]["_state"] = status
             facts.objects["payment_intent", key[1]].update(_state=status, status=status)
 
@@ -391,7 +391,7 @@ creates(
         "events": ["refund.failed"],
         **metadata(n),
     },
-    told="name url events metadata",
+    kept="name url events metadata",
     state="active",
 )
 updates("webhook_endpoint", HOOK, "updateWebhook", *HOOKED)
@@ -421,8 +421,8 @@ def _roll(facts: Facts, number: str) -> Step | None:
         return None
     key, fields = subject
 
-    def effect(facts: Facts, told: Told) -> None:
-        facts.objects[key]["_secret"] = told["secret"] if told else ANY
+    def effect(facts: Facts, response: ResponseBody) -> None:
+        facts.objects[key]["_secret"] = response["secret"] if response else ANY
 
     return Step("POST", f"/v1/webhooks/{fields['id']}/roll-secret/", {}, effect)
 
@@ -434,8 +434,8 @@ def _test(facts: Facts, number: str) -> Step | None:
         return None
     key, fields = subject
 
-    def effect(facts: Facts, told: Told) -> None:
-        facts.objects[key]["_delivery"] = id_of(told)
+    def effect(facts: Facts, response: ResponseBody) -> None:
+        facts.objects[key]["_delivery"] = id_of(response)
 
     return Step("POST", f"/v1/webhooks/{fields['id']}/test/", {}, effect)
 

@@ -79,9 +79,9 @@ def test_a_change_that_is_taken_back_is_lost(server: ServerProcess, name: str) -
     client.ask(name)
     behind_its_back(client, server.url, "POST", "snapshots/before/restore")
     behind_its_back(client, server.url, "DELETE", "snapshots/before")
-    found = [*client.look(server.url, restarted=False)]
+    verdicts = [*client.look(server.url, restarted=False)]
     client.close()
-    assert [(verdict.name, verdict.verdict) for verdict in found] == [(name, LOST)]
+    assert [(verdict.name, verdict.verdict) for verdict in verdicts] == [(name, LOST)]
 
 
 def test_a_change_that_nobody_was_told_of_is_torn(server: ServerProcess) -> None:
@@ -89,6 +89,6 @@ def test_a_change_that_nobody_was_told_of_is_torn(server: ServerProcess) -> None
     client.prepare(server.url, "")
     settings = {"settings": {"operator_delay": 9}}
     behind_its_back(client, server.url, "PATCH", "app", settings)
-    found = {verdict.verdict for verdict in client.look(server.url, restarted=False)}
+    verdicts = {verdict.verdict for verdict in client.look(server.url, restarted=False)}
     client.close()
-    assert found & {LOST, TORN}
+    assert verdicts & {LOST, TORN}

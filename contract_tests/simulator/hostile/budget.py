@@ -445,8 +445,10 @@ def _cost(server: ServerProcess, row: Row, times: float, expected: str) -> str:
 
 def write(rows: Iterable[tuple[str, ...]]) -> None:
     every = {cells[0]: cells for cells in (*read(), *rows)}
-    found = [every[row.name] for row in ROWS if row.name in every]
-    lines = ["| " + " | ".join(cells) + " |" for cells in (TITLES, ("---",) * len(TITLES), *found)]
+    measured = [every[row.name] for row in ROWS if row.name in every]
+    lines = [
+        "| " + " | ".join(cells) + " |" for cells in (TITLES, ("---",) * len(TITLES), *measured)
+    ]
     table = f"{START}\n" + "\n".join(lines) + f"\n{END}"
     text = re.sub(f"{START}.*{END}", lambda _: table, PAGE.read_text("utf-8"), flags=re.DOTALL)
     PAGE.write_text(text, "utf-8")

@@ -76,8 +76,8 @@ def test_a_thousand_connections_closed_half_way(sandbox: Sandbox) -> None:
     """The server ends each; a whole request gets its response first, any other none or a 400."""
     with ExitStack() as stack:
         crowds = [
-            (name, stack.enter_context(crowd(sandbox.url, 170, said)))
-            for name, said in BEGINNINGS.items()
+            (name, stack.enter_context(crowd(sandbox.url, 170, beginning)))
+            for name, beginning in BEGINNINGS.items()
         ]
         assert sandbox.api.get("/customers/")["object"] == "list"
         for _, lines in crowds:
@@ -213,8 +213,8 @@ def test_every_limit_has_a_row_and_the_guide_names_it_as_it_is() -> None:
     assert {row.limit for row in ROWS} == {
         value for value in vars(limits).values() if isinstance(value, Limit)
     }
-    said = [tuple(cells[:3]) for cells in read()]
-    assert said == [(row.name, amount(row.limit), row.limit.beyond) for row in ROWS]
+    table = [tuple(cells[:3]) for cells in read()]
+    assert table == [(row.name, amount(row.limit), row.limit.beyond) for row in ROWS]
     assert len({row.name for row in ROWS}) == len(ROWS)
     measured = [cell for cells in read() for cell in cells[3:]]
     assert [cell for cell in measured if not re.fullmatch(r"[\d.]+ MiB, [\d.]+ s", cell)] == []

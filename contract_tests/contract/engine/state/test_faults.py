@@ -97,9 +97,9 @@ def test_a_broken_file_is_rejected_and_left_as_it_is(
         how(tables)
         file.write_text(json.dumps(tables))
     before = file.read_bytes()
-    said = rejection(lambda: start(place)) or ""
-    assert said.startswith(f"{file}: ")
-    assert message in said
+    message_of_start = rejection(lambda: start(place)) or ""
+    assert message_of_start.startswith(f"{file}: ")
+    assert message in message_of_start
     checked = CliRunner().invoke(cli, ["state", "check", place], standalone_mode=False)
     assert checked.return_value == 1
     assert checked.output.count("\n") == 1

@@ -67,8 +67,8 @@ def create(emulator: ServerProcess, number: int, **headers: str) -> httpx.Respon
 
 def emails(emulator: ServerProcess) -> list[str]:
     """Return the emails of the customers, oldest first."""
-    found = HTTP.get(f"{emulator.url}/v1/customers/", params={"ordering": "created_at"})
-    return [row["email"] for row in found.raise_for_status().json()["data"]]
+    response = HTTP.get(f"{emulator.url}/v1/customers/", params={"ordering": "created_at"})
+    return [row["email"] for row in response.raise_for_status().json()["data"]]
 
 
 def customers(sandbox: Sandbox) -> list[str]:
@@ -256,8 +256,8 @@ def whenever_a_record_is_stored(
     with administrator(place) as connection:
         body = f"AS $$BEGIN {statement}; RETURN NEW; END$$"
         connection.execute(f"CREATE FUNCTION spoil() RETURNS trigger LANGUAGE plpgsql {body}")
-        each = f"BEFORE INSERT ON worlds_1.{table} FOR EACH ROW"
-        connection.execute(f"CREATE TRIGGER spoil {each} EXECUTE FUNCTION spoil()")
+        moment = f"BEFORE INSERT ON worlds_1.{table} FOR EACH ROW"
+        connection.execute(f"CREATE TRIGGER spoil {moment} EXECUTE FUNCTION spoil()")
         try:
             yield
         finally:
@@ -295,8 +295,8 @@ def ask(sandbox: Sandbox, path: str, body: Any) -> Callable[[], httpx.Response]:
 
 def clock(sandbox: Sandbox) -> tuple[str, str]:
     """Return where the clock of a world is, as soon as the server has its database again."""
-    shown = until(lambda: sandbox.control.http.get("/clock"), 200).json()
-    return shown["now"], shown["mode"]
+    view = until(lambda: sandbox.control.http.get("/clock"), 200).json()
+    return view["now"], view["mode"]
 
 
 @pytest.mark.parametrize(

@@ -87,9 +87,9 @@ def test_clocks_go_on_as_they_were_and_worlds_and_sides_stay_apart(
         assert running.now[:10] == "2026-04-11"
         assert fast.now[:10] == "2026-07-20"
         overdue = [
-            each["created_at"]
-            for each in running.events()
-            if each["type"] == "invoice.payment_overdue"
+            event["created_at"]
+            for event in running.events()
+            if event["type"] == "invoice.payment_overdue"
         ]
         assert overdue == ["2026-01-03T00:00:00.000Z", "2026-01-04T00:00:00.000Z"]
         assert [
