@@ -48,51 +48,82 @@ def test_every_required_name_is_a_declared_property(document: Document) -> None:
     assert undeclared == []
 
 
-def test_every_property_has_a_name_in_snake_case_and_a_description(document: Document) -> None:
+def _named(document: Document) -> list[tuple[Part, str, Any]]:
+    """Return the properties of all schemas: the schema, the name, the property's own schema."""
     named = [
         (part, name, child)
         for part in schemas(document)
         for name, child in part.node.get("properties", {}).items()
     ]
     assert len(named) > 10
-    for part, name, child in named:
+    return named
+
+
+def test_every_property_has_a_name_in_snake_case(document: Document) -> None:
+    for part, name, _ in _named(document):
         assert re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name), fragment(part.pointer)
+
+
+def test_every_property_has_a_description(document: Document) -> None:
+    for part, name, child in _named(document):
         assert "description" in resolved(document, Part((), child)).node, (
             f"{fragment(part.pointer)}: {name}"
         )
 
 
-def test_formats_are_checked_patterns_anchored_and_enums_without_null(document: Document) -> None:
+def test_every_format_is_checked(document: Document) -> None:
+    formats = {part.node["format"] for part in schemas(document) if "format" in part.node}
+    assert formats - FORMATS.keys() == set()
+
+
+def test_every_pattern_is_anchored(document: Document) -> None:
     """A pattern finds its text anywhere, so one without anchors checks next to nothing."""
-    every = list(schemas(document))
-    assert {
-        part.node["format"] for part in every if "format" in part.node
-    } - FORMATS.keys() == set()
-    patterns = [part.node["pattern"] for part in every if "pattern" in part.node]
+    patterns = [part.node["pattern"] for part in schemas(document) if "pattern" in part.node]
     assert [
         pattern for pattern in patterns if not (pattern.startswith("^") and pattern.endswith("$"))
     ] == []
-    assert [fragment(part.pointer) for part in every if None in part.node.get("enum", ())] == []
 
 
-def test_every_array_and_string_of_a_request_is_bounded(document: Document) -> None:
+def test_no_enum_has_null(document: Document) -> None:
+    assert [
+        fragment(part.pointer) for part in schemas(document) if None in part.node.get("enum", ())
+    ] == []
+
+
+def test_every_array_of_a_request_is_bounded(document: Document) -> None:
     """B-26."""
-    sent = [
+    for pointer, node in _sent(document, "array"):
+        of_few = (
+            node.get("uniqueItems")
+            and flat(document, Part((), node["items"])).node.get("format") in FINITE
+        )
+        assert of_few or "maxItems" in node, fragment(pointer)
+
+
+def test_every_string_of_a_request_is_bounded(document: Document) -> None:
+    """B-26."""
+    for pointer, node in _sent(document, "string"):
+        assert node.get("format") in BOUNDED or {"enum", "maxLength"} & node.keys(), fragment(
+            pointer
+        )
+
+
+def _request_schemas(document: Document) -> list[Part]:
+    return [
         schema
         for operation in operations(document)
         if (schema := request_schema(document, operation)) is not None
     ]
-    for pointer, node in (inner for schema in sent for inner in _inside(document, schema)):
-        if node.get("type") == "array":
-            of_few = (
-                node.get("uniqueItems")
-                and flat(document, Part((), node["items"])).node.get("format") in FINITE
-            )
-            assert of_few or "maxItems" in node, fragment(pointer)
-        if node.get("type") == "string":
-            assert node.get("format") in BOUNDED or {"enum", "maxLength"} & node.keys(), fragment(
-                pointer
-            )
+
+
+def _sent(document: Document, type: str) -> list[Part]:
+    """Return the schemas of this type inside the schemas of the requests."""
+    return [
+        part
+        for schema in _request_schemas(document)
+        for part in _inside(document, schema)
+        if part.node.get("type") == type
+    ]
 
 
 def _inside(document: Document, schema: Part) -> Iterator[Part]:
@@ -104,16 +135,12 @@ def _inside(document: Document, schema: Part) -> Iterator[Part]:
         yield from _inside(document, child)
 
 
-# -- what the service is sent is closed, what it answers is complete
+# -- what the service is sent is closed, its responses are complete
 
 
 def test_requests_of_the_service_reject_unknown_fields(service: Document) -> None:
-    sent = [
-        schema
-        for operation in operations(service)
-        if (schema := request_schema(service, operation)) is not None
-    ]
-    objects = [part for part in _reachable(service, sent) if "properties" in part.node]
+    sent = _reachable(service, _request_schemas(service))
+    objects = [part for part in sent if "properties" in part.node]
     assert len(objects) > 20
     assert [
         fragment(part.pointer)
@@ -122,27 +149,34 @@ def test_requests_of_the_service_reject_unknown_fields(service: Document) -> Non
     ] == []
 
 
-def test_responses_of_the_service_are_complete_and_leave_room_for_new_fields(
-    service: Document,
-) -> None:
-    """A client may count on every field being there, null where there is nothing to say."""
-    answered = [
+def _received(service: Document) -> list[Part]:
+    """Return every schema of a successful response."""
+    bodies = [
         Part((*response.pointer, "content", media, "schema"), content["schema"])
         for operation in operations(service)
         for status, response in responses(service, operation)
         for media, content in response.node.get("content", {}).items()
         if status.startswith("2")
     ]
-    every = list(_reachable(service, answered))
-    objects = [part for part in every if "properties" in part.node]
+    return list(_reachable(service, bodies))
+
+
+def test_responses_of_the_service_are_complete(service: Document) -> None:
+    """A client may count on every field being there, null where there is nothing to say."""
+    objects = [part for part in _received(service) if "properties" in part.node]
     assert len(objects) > 20
     optional = {
         part.pointer[-1]: part.node["properties"].keys() - part.node.get("required", ())
         for part in objects
     }
     assert {name: names for name, names in optional.items() if names and name not in VARYING} == {}
+
+
+def test_responses_of_the_service_leave_room_for_new_fields(service: Document) -> None:
     assert [
-        fragment(part.pointer) for part in every if part.node.get("additionalProperties") is False
+        fragment(part.pointer)
+        for part in _received(service)
+        if part.node.get("additionalProperties") is False
     ] == []
 
 
