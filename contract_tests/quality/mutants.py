@@ -97,9 +97,9 @@ def _run_tests(clone: Path) -> TestsOf:
         contexts = data.contexts_by_lineno(str(path))
         executing = (
             context
-            for place, each in contexts.items()
+            for place, names in contexts.items()
             if first <= place <= last
-            for context in each
+            for context in names
         )
         tests = sorted({name for context in executing if (name := context.rpartition("|")[0])})
         if body is not None and len(tests) <= MANY:
@@ -115,11 +115,11 @@ def _run_tests(clone: Path) -> TestsOf:
 def _body_around(line: int, source: str) -> tuple[int, int] | None:
     """Return the body's first and last line of the innermost function around a line, if any."""
     functions = (
-        each
-        for each in ast.walk(ast.parse(source))
-        if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)
+        function
+        for function in ast.walk(ast.parse(source))
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
     )
-    bodies = ((each.body[0].lineno, each.end_lineno or line) for each in functions)
+    bodies = ((function.body[0].lineno, function.end_lineno or line) for function in functions)
     return max(((first, last) for first, last in bodies if first <= line <= last), default=None)
 
 
@@ -155,14 +155,14 @@ def _leave_out(session: Path, sample: int, seed: int) -> None:
         # Ids of jobs are random; places and operators are the same each time.
         jobs = {
             (
-                str(each.module_path),
-                each.start_pos,
-                each.operator_name,
-                each.occurrence,
+                str(mutation.module_path),
+                mutation.start_pos,
+                mutation.operator_name,
+                mutation.occurrence,
             ): item.job_id
             for item in database.pending_work_items
-            for each in item.mutations
-            if not each.operator_name.startswith(ANNOTATIONS)
+            for mutation in item.mutations
+            if not mutation.operator_name.startswith(ANNOTATIONS)
         }
         kept = {
             jobs[place]

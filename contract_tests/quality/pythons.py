@@ -43,7 +43,7 @@ RELEASES: dict[str, tuple[str, ...]] = {
 """How Python is called to install a choice of releases; pip cannot choose the lowest."""
 
 
-def found(version: str) -> str | None:
+def interpreter(version: str) -> str | None:
     """Return a Python of this version: on the path, of pyenv, or of uv."""
     places = [
         *filter(None, [shutil.which(f"python{version}")]),
@@ -105,12 +105,12 @@ def runs(
         installs = (*installs, "--python", str(own / "python"))
     yield "install", passes(*installs, ".[test,lint]")
     pytest = ("-m", "pytest", "-q", "-p", "no:cacheprovider")
-    for each in tests or ["--long"]:
-        yield "all" if each == "--long" else each, passes(*pytest, each)
+    for argument in tests or ["--long"]:
+        yield "all" if argument == "--long" else argument, passes(*pytest, argument)
     if releases == "constraints":
         passes("-m", "pip", "--quiet", "uninstall", "--yes", "uvloop")
-        for each in tests or WITHOUT_UVLOOP:
-            yield f"{each} without uvloop", passes(*pytest, each)
+        for argument in tests or WITHOUT_UVLOOP:
+            yield f"{argument} without uvloop", passes(*pytest, argument)
 
 
 def main() -> int:
@@ -130,7 +130,7 @@ def main() -> int:
     chosen = parser.parse_args()
     lines, failed = [], False
     for version in chosen.only or SUPPORTED:
-        python = found(version)
+        python = interpreter(version)
         if python is None:
             required = version in (chosen.only or REQUIRED)
             failed |= required

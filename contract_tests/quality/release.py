@@ -22,7 +22,7 @@ from pathlib import Path
 
 from contract_tests import ROOT
 from contract_tests.quality.package import container
-from contract_tests.quality.pythons import SUPPORTED, found
+from contract_tests.quality.pythons import SUPPORTED, interpreter
 from contract_tests.surfaces.node import __main__ as node
 from emulator.version import VERSION
 
@@ -135,7 +135,7 @@ class Rehearsal:
 
     def pythons(self) -> str:
         """Use the wheel on each Python: demo, pytest's fixture, a command with a sandbox."""
-        here = {version: python for version in (*SUPPORTED, NEWEST) if (python := found(version))}
+        here = {version: python for version in (*SUPPORTED, NEWEST) if (python := interpreter(version))}
         for version, python in here.items():
             self.use(self.environment_of(python, f"python{version}", self.wheel, "pytest"))
         missing = ", ".join(set(SUPPORTED) - here.keys())
@@ -163,7 +163,7 @@ class Rehearsal:
         commands = self.environment_of(sys.executable, "sdist", *self.dist.glob("*.tar.gz"))
         for command in (
             [commands / "payments-emulator"],
-            *([self.tools / each] for each in ("uvx", "pipx")),
+            *([self.tools / tool] for tool in ("uvx", "pipx")),
         ):
             own = {"uvx": ["payments-emulator"], "pipx": ["run", "payments-emulator"]}.get(
                 command[0].name, []
@@ -182,9 +182,9 @@ class Rehearsal:
         self.call("npm", "install", "--silent", "--no-audit", "--no-fund", tarball, cwd=empty)
         # No command of this checkout's environment leads past it.
         kept = [
-            each
-            for each in os.environ["PATH"].split(os.pathsep)
-            if not Path(each, "payments-emulator").exists()
+            folder
+            for folder in os.environ["PATH"].split(os.pathsep)
+            if not Path(folder, "payments-emulator").exists()
         ]
         self.environment["PATH"] = os.pathsep.join(kept)
         assert self.call("npx", "payments-emulator", "--version", cwd=empty).endswith(
@@ -235,7 +235,7 @@ class Rehearsal:
         tools = self.talk(commands / "payments-emulator", "mcp")
         (package,) = json.loads((self.source / "server.json").read_text("utf-8"))["packages"]
         before, after = (
-            [part for each in package[kind] for part in (each.get("name"), each["value"]) if part]
+            [part for fact in package[kind] for part in (fact.get("name"), fact["value"]) if part]
             for kind in ("runtimeArguments", "packageArguments")
         )
         versioned = f"{package['identifier']}=={package['version']}"

@@ -77,16 +77,16 @@ class Contract:
     def faults(
         self, method: str, path: str, status: int, headers: Mapping[str, str], body: bytes
     ) -> list[str]:
-        found = [] if headers.get("request-id", "").startswith("req_") else ["no Request-Id header"]
+        wrong = [] if headers.get("request-id", "").startswith("req_") else ["no Request-Id header"]
         operation = self.operation(method, path)
         if operation is None:
             if status not in ROUTING_RESPONSES:
-                found.append(f"status {status} where there is no operation")
-            return found + self._body(("components", "schemas", "AnyError"), body)
+                wrong.append(f"status {status} where there is no operation")
+            return wrong + self._body(("components", "schemas", "AnyError"), body)
         response = self._response(operation.pointer, status)
         if response is None:
-            return [*found, f"{operation.name} does not document status {status}: {body[:300]!r}"]
-        return found + self._response_faults(response, headers, body)
+            return [*wrong, f"{operation.name} does not document status {status}: {body[:300]!r}"]
+        return wrong + self._response_faults(response, headers, body)
 
     def _find_response(self, operation: Pointer, status: int) -> Response | None:
         place = (*operation, "responses")
@@ -95,8 +95,8 @@ class Contract:
             return None
         pointer, node = resolved(self.document, Part((*place, str(status)), documented))
         headers = {
-            name: resolved(self.document, Part((), each)).node
-            for name, each in node.get("headers", {}).items()
+            name: resolved(self.document, Part((), header)).node
+            for name, header in node.get("headers", {}).items()
         }
         required = tuple(name for name, header in headers.items() if header.get("required"))
         return Response(
@@ -131,7 +131,7 @@ class Contract:
             "due_date",
         ):
             return True
-        if name in {each["name"] for each in parameters(self.document, operation)}:
+        if name in {parameter["name"] for parameter in parameters(self.document, operation)}:
             return True
         schema = (
             request_schema(self.document, operation) if "requestBody" in operation.node else None
@@ -150,8 +150,8 @@ class Contract:
         else:
             part = properties(self.document, schema).get(first)
         if part is None:
-            combined = (resolved(self.document, each) for each in alternatives(schema))
-            return any(_is_open(each.node) for each in (schema, *combined))
+            combined = (resolved(self.document, part) for part in alternatives(schema))
+            return any(_is_open(part.node) for part in (schema, *combined))
         return not others or self._has(part, others)
 
     def event_faults(self, body: bytes) -> list[str]:
@@ -162,15 +162,15 @@ class Contract:
     def _response_faults(
         self, response: Response, headers: Mapping[str, str], body: bytes
     ) -> list[str]:
-        found = [f"no {name} header" for name in response.headers if name.lower() not in headers]
+        wrong = [f"no {name} header" for name in response.headers if name.lower() not in headers]
         if not response.content:
-            return found + (["a body where none is documented"] if body else [])
+            return wrong + (["a body where none is documented"] if body else [])
         media_type = headers.get("content-type", "").split(";")[0]
         if media_type not in response.content:
-            return [*found, f"content type {media_type!r}"]
+            return [*wrong, f"content type {media_type!r}"]
         if media_type != "application/json":
-            return found
-        return found + self._body(response.content[media_type], body)
+            return wrong
+        return wrong + self._body(response.content[media_type], body)
 
     def _body(self, schema: Pointer, body: bytes) -> list[str]:
         value = json.loads(body)
@@ -184,21 +184,21 @@ class Contract:
         """Yield the fields that no part of a schema declares, at any depth."""
         fields, entries = self._shape(schema)
         if isinstance(value, list):
-            for number, each in enumerate(value) if entries else ():
-                if isinstance(each, dict | list):
-                    yield from self.undeclared(entries, each, f"{path}[{number}]")
+            for number, entry in enumerate(value) if entries else ():
+                if isinstance(entry, dict | list):
+                    yield from self.undeclared(entries, entry, f"{path}[{number}]")
         elif isinstance(value, dict) and fields:
-            for name, each in value.items():
+            for name, child in value.items():
                 if name not in fields:
                     yield f"{path}.{name}: undeclared"
-                elif isinstance(each, dict | list):
-                    yield from self.undeclared(fields[name], each, f"{path}.{name}")
+                elif isinstance(child, dict | list):
+                    yield from self.undeclared(fields[name], child, f"{path}.{name}")
 
     def _find_shape(self, schema: Pointer) -> tuple[dict[str, Pointer], Pointer]:
         """Return the places of an object's fields, none if it is open, and of a list's entries."""
         pointer, node = part = resolved(self.document, Part(schema, at(self.document, schema)))
         fields = {} if _is_open(node) else properties(self.document, part)
-        return {name: each.pointer for name, each in fields.items()}, (
+        return {name: field.pointer for name, field in fields.items()}, (
             *pointer,
             "items",
         ) if "items" in node else ()

@@ -108,4 +108,4 @@ def receiver(request: pytest.FixtureRequest, service_contract: Contract) -> Iter
     if request.node.get_closest_marker("breaks_the_document"):
         return
     faults = {item.body: service_contract.event_faults(item.body) for item in receiver.received}
-    assert {body: found for body, found in faults.items() if found} == {}
+    assert {body: wrong for body, wrong in faults.items() if wrong} == {}

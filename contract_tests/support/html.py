@@ -78,7 +78,7 @@ class Page(HTMLParser):
         """All there is to read, white space put together."""
         return _together(self._parts)
 
-    def said(self, mark: str) -> str:
+    def text_of(self, mark: str) -> str:
         """Return the text of the elements marked so; ``KeyError`` where there is none."""
         return _together(self._marked[mark])
 
@@ -97,5 +97,5 @@ def _together(parts: list[str]) -> str:
 
 
 def _strange(tag: str, known: Attributes) -> list[str]:
-    found = [f"{tag} {name}" for name in known if name.startswith("on") or name == "style"]
-    return found + ([tag] if str(known.get("href")).startswith("javascript:") else [])
+    strange = [f"{tag} {name}" for name in known if name.startswith("on") or name == "style"]
+    return strange + ([tag] if str(known.get("href")).startswith("javascript:") else [])

@@ -139,11 +139,11 @@ def _send(process: int, number: int) -> None:
 def _children(process: int | str = "self", *, every: bool = False) -> list[int]:
     """Return this process's children (``every``: and theirs); none except on Linux."""
     started = [
-        int(each)
+        int(id)
         for thread in Path("/proc", str(process), "task").glob("*/children")
-        for each in thread.read_text("ascii").split()
+        for id in thread.read_text("ascii").split()
     ]
     return [
         *started,
-        *(below for each in started if every for below in _children(each, every=True)),
+        *(below for child in started if every for below in _children(child, every=True)),
     ]

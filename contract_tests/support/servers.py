@@ -108,9 +108,9 @@ class ServerProcess:
 
     def memory(self, field: str = "VmRSS") -> int:
         """Return its resident bytes; ``VmHWM``: the most since they were last forgotten."""
-        found = re.search(rf"{field}:\s+(\d+) kB", Path(f"/proc/{self.id}/status").read_text())
-        assert found
-        return int(found[1]) * 1024
+        match = re.search(rf"{field}:\s+(\d+) kB", Path(f"/proc/{self.id}/status").read_text())
+        assert match
+        return int(match[1]) * 1024
 
     def forget_memory(self) -> None:
         Path(f"/proc/{self.id}/clear_refs").write_text("5")

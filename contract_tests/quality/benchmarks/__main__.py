@@ -91,7 +91,7 @@ def page(measured: Sequence[Row], earlier: str) -> str:
     for row in measured:
         line = re.compile(rf"^\| {re.escape(row.measure)} \|.*\|(.*)\|$", re.MULTILINE)
         earlier = line.sub(
-            lambda found, row=row: f"| {' | '.join(_cells(row))} |{found[1]}|", earlier
+            lambda match, row=row: f"| {' | '.join(_cells(row))} |{match[1]}|", earlier
         )  # type: ignore[misc]
     return earlier
 

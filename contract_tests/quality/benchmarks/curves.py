@@ -260,7 +260,8 @@ def plot(curves: Curves) -> str:
         "Others wait, stored": stored,
     }
     drawn = "".join(
-        _panel(title, each, number * WIDTH) for number, (title, each) in enumerate(panels.items())
+        _panel(title, curves, number * WIDTH)
+        for number, (title, curves) in enumerate(panels.items())
     )
     style = "text{font:12px system-ui,sans-serif;fill:#57606a}path{fill:none;stroke-width:2}"
     style += ".grid{stroke:#8c959f55;stroke-width:1}"

@@ -67,9 +67,9 @@ class Server(ServerProcess):
 
 
 def call(port: int, method: str, path: str, body: Any = None, key: str = KEY) -> Any:
-    """Return the JSON of a request. Raises ``RuntimeError`` for an answer that is no success."""
-    found = b"".join(pieces(port, method, path, body, key))
-    return msgspec.json.decode(found) if found else None
+    """Return the JSON of a request. Raises ``RuntimeError`` for a response that is no success."""
+    response = b"".join(pieces(port, method, path, body, key))
+    return msgspec.json.decode(response) if response else None
 
 
 def pieces(port: int, method: str, path: str, body: Any = None, key: str = KEY) -> Iterator[bytes]:
@@ -127,10 +127,10 @@ CUSTOMER = {
 
 def creates(how_many: int, key: str = KEY, **fields: Any) -> list[bytes]:
     """Creates of customers that do not exist yet; a field that is None is not sent."""
-    each = {name: value for name, value in {**CUSTOMER, **fields}.items() if value is not None}
+    given = {name: value for name, value in {**CUSTOMER, **fields}.items() if value is not None}
     numbers = islice(_numbers, how_many)
     return [
-        request("POST", "/v1/customers/", {"email": f"{number}@example.com", **each}, key)
+        request("POST", "/v1/customers/", {"email": f"{number}@example.com", **given}, key)
         for number in numbers
     ]
 
@@ -140,7 +140,7 @@ def generator() -> ProcessPoolExecutor:
 
 
 def send(pool: ProcessPoolExecutor, port: int, batch: Sequence[bytes]) -> Result:
-    """Send all requests, each once; raises for an answer that is no success."""
+    """Send all requests, each once; raises for a response that is no success."""
     return pool.submit(_run, port, batch).result()
 
 

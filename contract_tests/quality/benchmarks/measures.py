@@ -160,8 +160,10 @@ INSTALLERS = ("pip", "setuptools", "pkg_resources", "_distutils_hack")
 def room(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
     """MiB of a plain installation, without pip and setuptools."""
     (packages,) = Path(size.python).parents[1].glob("lib/python*/site-packages")
-    own = [each for each in packages.iterdir() if not each.name.startswith(INSTALLERS)]
-    taken = sum(file.stat().st_blocks * 512 for each in own for file in [each, *each.rglob("*")])
+    own = [package for package in packages.iterdir() if not package.name.startswith(INSTALLERS)]
+    taken = sum(
+        file.stat().st_blocks * 512 for package in own for file in [package, *package.rglob("*")]
+    )
     yield alone("room of an installation", "MiB", taken / 2**20, "≤ 90 MiB")
 
 
@@ -169,7 +171,7 @@ def memory(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
     """Resident memory after the first answer, and what each customer adds."""
     from emulator.engine.journal import MAX_UNITS
 
-    at_start, each = {}, {}
+    at_start, per_request = {}, {}
     with running(BARE, EMULATOR, python=size.python) as servers:
         for server in servers:
             at_start[server.name] = server.memory() / 2**20
@@ -178,9 +180,11 @@ def memory(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
             send(pool, server.port, creates(MAX_UNITS, phone=None))
             before = server.memory()
             send(pool, server.port, creates(size.customers, phone=None))
-            each[server.name] = (server.memory() - before) / size.customers / 1024
+            per_request[server.name] = (server.memory() - before) / size.customers / 1024
     yield beside("memory at start", "MiB", [at_start["bare"]], [at_start["emulator"]], "≤ 60 MiB")
-    yield beside("memory per customer", "KiB", [each["bare"]], [each["emulator"]], "≤ 1.5 KiB")
+    yield beside(
+        "memory per customer", "KiB", [per_request["bare"]], [per_request["emulator"]], "≤ 1.5 KiB"
+    )
 
 
 def requests(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
@@ -206,15 +210,16 @@ def requests(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
                     )
             for field, unit, aim in (("rate", "/s", least), ("p99", "ms", "≤ 1.2 ×")):
                 bare, quiet, plain = (
-                    [getattr(result, field) for result in each] for each in results
+                    [getattr(result, field) for result in result_fields]
+                    for result_fields in results
                 )
                 yield beside(f"{name}: {field}", unit, bare, quiet, aim)
                 yield beside(f"{name}, a line printed: {field}", unit, bare, plain)
 
 
 def _gets(server: Server, how_many: int) -> list[bytes]:
-    each = [request("GET", f"/v1/customers/{id}/") for id in server.ids("/v1/customers/", 500)]
-    return list(islice(cycle(each), how_many))
+    requests = [request("GET", f"/v1/customers/{id}/") for id in server.ids("/v1/customers/", 500)]
+    return list(islice(cycle(requests), how_many))
 
 
 def _lists(how_many: int, key: str = KEY) -> list[bytes]:
@@ -234,10 +239,10 @@ def places() -> Iterator[dict[str, str]]:
     """New places for all kinds of state; PostgreSQL, which secures every commit, if from Debian."""
     with ExitStack() as cleanup:
         folder = Path(cleanup.enter_context(tempfile.TemporaryDirectory()))
-        found = {"tinydb": f"tinydb:{folder}/worlds.json", "sqlite": f"sqlite:{folder}/worlds.db"}
+        stores = {"tinydb": f"tinydb:{folder}/worlds.json", "sqlite": f"sqlite:{folder}/worlds.db"}
         if postgres.programs() is not None:
-            found["postgresql"] = cleanup.enter_context(postgres.running(sync=True))
-        yield found
+            stores["postgresql"] = cleanup.enter_context(postgres.running(sync=True))
+        yield stores
 
 
 def stored(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
@@ -246,14 +251,14 @@ def stored(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
         places() as stores,
         running(EMULATOR, *((*EMULATOR, "--state", place) for place in stores.values())) as servers,
     ):
-        each: dict[str, list[float]] = defaultdict(list)
+        times: dict[str, list[float]] = defaultdict(list)
         for _ in range(size.rounds + 1):
             for name, server in zip(("memory", *stores), servers, strict=True):
-                each[name].append(1e6 / send(pool, server.port, creates(size.requests)).rate)
+                times[name].append(1e6 / send(pool, server.port, creates(size.requests)).rate)
         for name in stores:
             aim = "≤ 2.5 ×" if name == "postgresql" else ""
             yield beside(
-                f"create, {name} beside memory", "µs", each["memory"][1:], each[name][1:], aim
+                f"create, {name} beside memory", "µs", times["memory"][1:], times[name][1:], aim
             )
 
 
@@ -268,8 +273,8 @@ def clock(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
         plan = server.call("POST", "/v1/subscription-plans/", PLAN)["id"]
         send(pool, server.port, creates(size.subscriptions, phone="+24177000000"))
         bodies = [
-            {"customer": each, "plan": plan}
-            for each in server.ids("/v1/customers/", size.subscriptions)
+            {"customer": customer, "plan": plan}
+            for customer in server.ids("/v1/customers/", size.subscriptions)
         ]
         send(pool, server.port, [request("POST", "/v1/subscriptions/", body) for body in bodies])
         before = server.memory()

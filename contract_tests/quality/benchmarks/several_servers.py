@@ -92,9 +92,9 @@ def _rate(port: int, apps: Sequence[str], name: str, what: str, folder: Path) ->
     loads = [
         subprocess.Popen([*load, *target, key], stdout=subprocess.PIPE, text=True) for key in keys
     ]
-    said = [load.communicate()[0] for load in loads]
-    if any("Non-2xx" in text for text in said):
-        raise RuntimeError(said)
+    outputs = [load.communicate()[0] for load in loads]
+    if any("Non-2xx" in text for text in outputs):
+        raise RuntimeError(outputs)
     return sum(
-        float(each) for text in said for each in re.findall(r"Requests/sec: +([\d.]+)", text)
+        float(rate) for text in outputs for rate in re.findall(r"Requests/sec: +([\d.]+)", text)
     )

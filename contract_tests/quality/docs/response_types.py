@@ -140,7 +140,7 @@ class Types:
         if "$ref" in schema:
             value = self.named(schema["$ref"].rpartition("/")[2])
         elif choices := schema.get("anyOf") or schema.get("allOf"):
-            value = " | ".join(dict.fromkeys(self._expression(each, name) for each in choices))
+            value = " | ".join(dict.fromkeys(self._expression(choice, name) for choice in choices))
         elif len(
             values := [value for value in schema.get("enum", ()) if value is not None]
         ) in range(1, LONGEST + 1):
@@ -197,18 +197,20 @@ def for_asyncio() -> str:
                 match node:
                     case ast.Import(names=names):
                         known |= {
-                            each.asname or each.name: f"import {ast.unparse(each)}"
-                            for each in names
+                            name.asname or name.name: f"import {ast.unparse(name)}"
+                            for name in names
                         }
                     case ast.ImportFrom(module=module, names=names):
-                        known |= {each.name: f"from {module} import {each.name}" for each in names}
+                        known |= {name.name: f"from {module} import {name.name}" for name in names}
                     case ast.ClassDef(name=name, body=body):
                         known[name] = f"from {base.__module__} import {name}"
                         methods = body if name == base.__name__ else []
                         classes[-1].body += [
-                            each for node in methods for each in _awaited(node, own, plain.__name__)
+                            call for node in methods for call in _awaited(node, own, plain.__name__)
                         ]
-    used = {node.id for each in classes for node in ast.walk(each) if isinstance(node, ast.Name)}
+    used = {
+        node.id for class_ in classes for node in ast.walk(class_) if isinstance(node, ast.Name)
+    }
     return "\n".join(
         [
             ASYNCIO_HEAD,
@@ -226,8 +228,8 @@ def _awaited(node: ast.stmt, own: Container[str], plain: str) -> Iterator[ast.As
         ):
             for values in (given.defaults, given.kw_defaults):
                 values[:] = [
-                    each if isinstance(each, ast.Constant | None) else ast.Constant(...)
-                    for each in values
+                    value if isinstance(value, ast.Constant | None) else ast.Constant(...)
+                    for value in values
                 ]
             body = node.body[:1] if ast.get_docstring(node) else [ast.Expr(ast.Constant(...))]
             is_self = isinstance(node.returns, ast.Name) and node.returns.id == "Self"
@@ -251,7 +253,7 @@ OF_NODE = {"str": "string", "int": "number", "float": "number", "bool": "boolean
 def for_node(python: str) -> str:
     return (
         "\n\n".join(
-            [NODE_HEAD, *(text for each in ast.parse(python).body if (text := _declaration(each)))]
+            [NODE_HEAD, *(text for node in ast.parse(python).body if (text := _declaration(node)))]
         )
         + "\n"
     )
@@ -261,9 +263,9 @@ def _declaration(statement: ast.stmt) -> str | None:
     match statement:
         case ast.ClassDef(name=name, body=fields, keywords=keywords):
             rows = [
-                (each.target.id, each.annotation)
-                for each in fields
-                if isinstance(each, ast.AnnAssign)
+                (field.target.id, field.annotation)
+                for field in fields
+                if isinstance(field, ast.AnnAssign)
             ]
             return _interface(name, rows, all_optional=bool(keywords))
         case ast.Assign(

@@ -86,8 +86,8 @@ def workflows() -> str:
         for file in sorted((ROOT / "docs/workflows").iterdir())
     )
     rows = [
-        (_code(file.name), each["info"]["summary"], len(each["workflows"][0]["steps"]))
-        for file, each in read
+        (_code(file.name), workflow["info"]["summary"], len(workflow["workflows"][0]["steps"]))
+        for file, workflow in read
     ]
     return _table("file", "what happens", "steps", rows=rows)
 
@@ -99,11 +99,11 @@ def subscription_shop() -> str:
         for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.FunctionDef)
     }
-    shown = "\n\n\n".join(
+    code = "\n\n\n".join(
         f"    {methods[name]}"
         for name in ("has_access", "pay_now", "reconcile", "_look_up", "_handle")
     )
-    return f"<!-- not run: it is a part of the shop -->\n```python\n{textwrap.dedent(shown)}\n```"
+    return f"<!-- not run: it is a part of the shop -->\n```python\n{textwrap.dedent(code)}\n```"
 
 
 def set_elsewhere() -> str:
@@ -134,7 +134,7 @@ _MARKED = re.compile(r"(<!-- begin: (?P<name>[^>]+) -->\n).*?(<!-- end: (?P=name
 
 def filled(text: str) -> str:
     """Return a page with its tables as of now. Raises ``KeyError`` for an unknown table."""
-    return _MARKED.sub(lambda found: f"{found[1]}\n{TABLES[found['name']]()}\n\n{found[3]}", text)
+    return _MARKED.sub(lambda match: f"{match[1]}\n{TABLES[match['name']]()}\n\n{match[3]}", text)
 
 
 def main(pages: Iterable[Path] = PAGES) -> None:

@@ -60,9 +60,9 @@ def pattern(response: str) -> re.Pattern[str]:
 
 def scripts(page: Path) -> list[Sample]:
     return [
-        each
-        for each in samples(page)
-        if each.language == "sh" and not each.reason and not _serves(each)
+        sample
+        for sample in samples(page)
+        if sample.language == "sh" and not sample.reason and not _serves(sample)
     ]
 
 
@@ -85,12 +85,12 @@ def test_what_is_typed_gives_what_is_said(
     """All samples of a page in one shell, as a reader would go through them."""
     typed = scripts(page)
     lines = "".join(f"{sample.text}\necho '{MARK}'\n" for sample in typed).replace(HOME, server.url)
-    shown = {"NO_COLOR": "1", "COLUMNS": "120", "LANG": "C.UTF-8"}
+    variables = {"NO_COLOR": "1", "COLUMNS": "120", "LANG": "C.UTF-8"}
     done = subprocess.run(
         ["bash", "-euo", "pipefail"],
         input=lines,
         cwd=tmp_path,
-        env={"PATH": PATH, "HOME": str(tmp_path), "PAYMENTS_EMULATOR_URL": server.url, **shown},
+        env={"PATH": PATH, "HOME": str(tmp_path), "PAYMENTS_EMULATOR_URL": server.url, **variables},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -106,7 +106,7 @@ def test_what_is_typed_gives_what_is_said(
 
 
 @pytest.mark.parametrize(
-    "sample", [each for each in ALL if each.language in DATA and not each.reason], ids=place
+    "sample", [sample for sample in ALL if sample.language in DATA and not sample.reason], ids=place
 )
 def test_data_can_be_read(sample: Sample, tmp_path: Path) -> None:
     """Such of the emulator's own fixtures as the emulator reads them."""
@@ -118,7 +118,7 @@ def test_data_can_be_read(sample: Sample, tmp_path: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "sample", [each for each in ALL if _serves(each) and not each.reason], ids=place
+    "sample", [sample for sample in ALL if _serves(sample) and not sample.reason], ids=place
 )
 def test_what_starts_the_emulator_does(sample: Sample, tmp_path: Path) -> None:
     """Each line until it says so, on another port."""
@@ -128,19 +128,21 @@ def test_what_starts_the_emulator_does(sample: Sample, tmp_path: Path) -> None:
         command[0] = shutil.which(command[0], path=PATH) or command[0]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path) as serving:
             assert serving.stdout is not None
-            said = []
-            for each in serving.stdout:
-                said.append(each)
-                if each == "Ready.\n":
+            lines = []
+            for output in serving.stdout:
+                lines.append(output)
+                if output == "Ready.\n":
                     break
             serving.terminate()
-        assert said[-1:] == ["Ready.\n"], f"{place(sample)}: {line}\n{''.join(said)}"
+        assert lines[-1:] == ["Ready.\n"], f"{place(sample)}: {line}\n{''.join(lines)}"
 
 
 def test_every_sample_is_tried() -> None:
     """In some way, or it says why not."""
     tried = {"sh", "python", "js", "diff", *DATA}  # a diff is part of a recipe: test_recipes
-    assert [place(each) for each in ALL if each.language not in tried and not each.reason] == []
+    assert [
+        place(sample) for sample in ALL if sample.language not in tried and not sample.reason
+    ] == []
 
 
 def test_a_new_user_has_a_path_of_five_pages() -> None:
@@ -154,7 +156,7 @@ def test_a_new_user_has_a_path_of_five_pages() -> None:
             in (GUIDE / f"{page}.md").read_text("utf-8").partition("Next: ")[2].splitlines()[0]
         )
     assert [
-        page for page in path if all(each.reason for each in samples(GUIDE / f"{page}.md"))
+        page for page in path if all(sample.reason for sample in samples(GUIDE / f"{page}.md"))
     ] == []
 
 
@@ -183,7 +185,7 @@ def test_the_types_of_the_answers_are_those_of_the_documents() -> None:
 def test_the_licence_of_each_package_is_named() -> None:
     """Of those a plain installation brings along, whole or in part, and of no others."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    copied = {each.distribution for each in libraries([])}
+    copied = {library.distribution for library in libraries([])}
     needed = {re.split(r"[^\w-]", line)[0] for line in project["dependencies"]} | copied
     named = re.findall(
         r"^\| ([\w-]+) \|", (ROOT / "docs/contributing/licences.md").read_text("utf-8"), re.M
@@ -198,19 +200,19 @@ def test_pictures_are_small_and_those_that_pages_show() -> None:
     folder, most = ROOT / "docs" / "images", 80_000
     files = {file.name: file.stat().st_size for file in folder.iterdir()}
     assert [file for file, size in files.items() if size > most] == []
-    shown = {
+    shown_images = {
         name for page in PAGES for name in re.findall(r'images/([\w.-]+)"', page.read_text("utf-8"))
     }
-    assert 10 <= len(shown & files.keys()) == len(shown)
+    assert 10 <= len(shown_images & files.keys()) == len(shown_images)
 
 
 def test_the_recording_shows_what_the_commands_print() -> None:
     """And it needs nothing from elsewhere."""
-    shown = recording.FILE.read_text("utf-8")
-    assert shown == recording.recorded(), "python -m docs.recording makes it again"
-    assert re.findall(r"https?://[^\"<]+", shown) == ["http://www.w3.org/2000/svg"]
+    picture = recording.FILE.read_text("utf-8")
+    assert picture == recording.recorded(), "python -m docs.recording makes it again"
+    assert re.findall(r"https?://[^\"<]+", picture) == ["http://www.w3.org/2000/svg"]
     last = max(
         float(percent)
-        for percent in re.findall(r"@keyframes l\d+\{0%\{opacity:0\}([\d.]+)%", shown)
+        for percent in re.findall(r"@keyframes l\d+\{0%\{opacity:0\}([\d.]+)%", picture)
     )
     assert last / 100 * recording.SECONDS <= 2, "all of it is seen from the second second on"

@@ -89,18 +89,18 @@ class Patch(NamedTuple):
 
 def patches(recipe: str) -> list[Patch]:
     section = PAGE.read_text("utf-8").partition(f"\n## {recipe}\n")[2].partition("\n## ")[0]
-    found = []
+    file_patches = []
     for diff in re.findall(r"^```diff\n(.*?)^```$", section, re.S | re.M):
         head, *hunks = re.split(r"^@@\n", diff, flags=re.M)
         old, new = (line[4:] for line in head.splitlines())
-        found.append(
+        file_patches.append(
             Patch(
                 new.removeprefix("b/"),
                 old == "/dev/null",
                 [_hunk(hunk.splitlines()) for hunk in hunks],
             )
         )
-    return found
+    return file_patches
 
 
 def _hunk(lines: list[str]) -> tuple[str, str]:

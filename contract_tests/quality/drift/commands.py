@@ -26,24 +26,24 @@ def commands(group: click.Group = cli, path: Words = ()) -> Iterator[tuple[Words
 
 
 def arguments(command: click.Command) -> Iterator[str]:
-    for each in command.params:
-        if isinstance(each, click.Argument):
-            word = (each.metavar or (each.name or "").upper()).strip("[]") + (
-                "..." if each.nargs == -1 else ""
+    for parameter in command.params:
+        if isinstance(parameter, click.Argument):
+            word = (parameter.metavar or (parameter.name or "").upper()).strip("[]") + (
+                "..." if parameter.nargs == -1 else ""
             )
-            yield word if each.required else f"[{word}]"
+            yield word if parameter.required else f"[{word}]"
 
 
 def options(command: click.Command) -> Iterator[click.Option]:
-    return (each for each in command.params if isinstance(each, click.Option))
+    return (parameter for parameter in command.params if isinstance(parameter, click.Option))
 
 
 def variables() -> dict[str, tuple[str, list[str]]]:
     """Return each environment variable: the option it stands for, and the commands that heed it."""
-    found: dict[str, tuple[str, list[str]]] = {}
+    variables: dict[str, tuple[str, list[str]]] = {}
     for path, command in commands():
-        for each in options(command):
-            if each.envvar:
-                assert isinstance(each.envvar, str)
-                found.setdefault(each.envvar, (each.opts[0], []))[1].append(" ".join(path))
-    return found
+        for option in options(command):
+            if option.envvar:
+                assert isinstance(option.envvar, str)
+                variables.setdefault(option.envvar, (option.opts[0], []))[1].append(" ".join(path))
+    return variables

@@ -64,9 +64,12 @@ class Constraint(NamedTuple):
 @cache
 def constraints() -> tuple[Constraint, ...]:
     """Return every constraint of the service's document, once, in its order."""
-    found = dict.fromkeys(declared(bundles.load("service")))
+    every = dict.fromkeys(declared(bundles.load("service")))
     return tuple(
-        each if each.sources else each._replace(sources=_listed_sources(each)) for each in found
+        constraint
+        if constraint.sources
+        else constraint._replace(sources=_listed_sources(constraint))
+        for constraint in every
     )
 
 
@@ -83,7 +86,7 @@ def _listed_sources(constraint: Constraint) -> tuple[str, ...]:
         (
             (source,)
             for source, given in rows
-            if any(fnmatchcase(str(constraint), each) for each in given)
+            if any(fnmatchcase(str(constraint), pattern) for pattern in given)
         ),
         (),
     )

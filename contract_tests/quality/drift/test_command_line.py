@@ -31,8 +31,8 @@ SAYS_NOTHING = {("record",), ("mcp",), ("world", "delete"), ("world", "export")}
 
 def examples(text: str) -> list[str]:
     """Return the lines that call the program, without what stands around them."""
-    found = re.findall(rf"^ *(?:eval \"\$\(|\S*/)?({PROGRAM} [a-z].*)$", text, re.MULTILINE)
-    return [re.split(r"  +| (?:\|\|?|[<>]) |`|\)\"", each)[0] for each in found]
+    lines = re.findall(rf"^ *(?:eval \"\$\(|\S*/)?({PROGRAM} [a-z].*)$", text, re.MULTILINE)
+    return [re.split(r"  +| (?:\|\|?|[<>]) |`|\)\"", line)[0] for line in lines]
 
 
 @pytest.fixture
@@ -83,24 +83,30 @@ def test_every_variable_is_named_after_its_option() -> None:
 
 def test_options_of_a_server_and_of_a_client_have_variables() -> None:
     """The page of the command line says that each can be set in the environment."""
-    assert [each.name for each in options(cli.commands["serve"]) if not each.envvar] == []
+    assert [option.name for option in options(cli.commands["serve"]) if not option.envvar] == []
     speaking = [
-        command for command in ALL.values() if {each.name for each in command.params} >= NAMES
+        command
+        for command in ALL.values()
+        if {parameter.name for parameter in command.params} >= NAMES
     ]
     assert len(speaking) > 10
     for command in speaking:
-        assert {each.name for each in options(command) if each.envvar} == NAMES - {"app"}
+        assert {option.name for option in options(command) if option.envvar} == NAMES - {"app"}
 
 
 def test_a_command_explains_each_option_and_prints_as_json_too() -> None:
     assert [
-        each.name for command in ALL.values() for each in options(command) if not each.help
+        option.name for command in ALL.values() for option in options(command) if not option.help
     ] == []
     speaking = [
-        path for path, command in ALL.items() if {each.name for each in command.params} >= NAMES
+        path
+        for path, command in ALL.items()
+        if {parameter.name for parameter in command.params} >= NAMES
     ]
     assert {
-        path for path in speaking if "as_json" not in {each.name for each in ALL[path].params}
+        path
+        for path in speaking
+        if "as_json" not in {parameter.name for parameter in ALL[path].params}
     } <= SAYS_NOTHING
 
 
@@ -108,10 +114,10 @@ def test_no_option_takes_what_is_no_number() -> None:
     """``nan`` is neither less nor more than a bound, so that it passes each of click's."""
     floats = click.types.FloatParamType | click.FloatRange
     numbers = [
-        each
+        option
         for command in ALL.values()
-        for each in options(command)
-        if isinstance(each.type, floats)
+        for option in options(command)
+        if isinstance(option.type, floats)
     ]
     assert len(numbers) > 5
     for option in numbers:
@@ -126,9 +132,9 @@ def test_choices_are_those_of_the_control_document() -> None:
     assert list(EMAIL_KINDS) == schemas["EmailKind"]["enum"]
     assert list(SEVERITIES) == schemas["AuditSeverity"]["enum"]
     [group] = [
-        each
-        for each in document["paths"]["/coverage"]["get"]["parameters"]
-        if each.get("name") == "group"
+        parameter
+        for parameter in document["paths"]["/coverage"]["get"]["parameters"]
+        if parameter.get("name") == "group"
     ]
     assert sorted(GROUPS) == sorted(group["schema"]["items"]["enum"])
     assert receiver.METHODS == checks.METHODS

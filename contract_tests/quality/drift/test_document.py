@@ -111,9 +111,9 @@ def test_the_events_are_those_of_the_specification_and_of_the_document() -> None
     for type, event in EVENTS.items():
         content = SERVICE["x-webhooks"][type]["post"]["requestBody"]["content"]["application/json"]
         own = resolve(SERVICE, content["schema"])["allOf"][1]["properties"]
-        shown = resolve(SERVICE, own["data"]["properties"]["object"])
+        schema = resolve(SERVICE, own["data"]["properties"]["object"])
         assert own["type"]["enum"] == [type]
-        assert shown["properties"]["object"]["enum"] == [event.object], type
+        assert schema["properties"]["object"]["enum"] == [event.object], type
 
 
 def planned_jobs() -> Iterator[str]:
@@ -141,10 +141,10 @@ def test_each_reaction_signal_and_job_has_its_cause_and_its_effect() -> None:
 
 
 STATE_MACHINES = {
-    each.kind.kind: each
+    machine.kind.kind: machine
     for module in walk_packages(resources.__path__, f"{resources.__name__}.")
-    for each in vars(import_module(module.name)).values()
-    if isinstance(each, StateMachine)
+    for machine in vars(import_module(module.name)).values()
+    if isinstance(machine, StateMachine)
 }
 
 SET_DIRECTLY = {"customer": {"inactive", "blocked"}, "payment_method": {"inactive"}}
@@ -203,30 +203,35 @@ def test_the_fields_that_hold_amounts_are_those_of_the_document() -> None:
 
 def test_each_constraint_has_a_source_and_each_line_of_the_table_a_constraint() -> None:
     """A new one cites an assumption in the document (x-assumption), or sources.yaml has it."""
-    assert [str(each) for each in constraints() if not each.sources] == []
+    assert [str(constraint) for constraint in constraints() if not constraint.sources] == []
     numbers = {
-        source for each in constraints() for source in each.sources if source.startswith("B-")
+        source
+        for constraint in constraints()
+        for source in constraint.sources
+        if source.startswith("B-")
     }
     assert numbers <= numbered_assumptions().keys()
-    given = {str(each) for each in declared(SERVICE) if not each.sources}
+    given = {str(constraint) for constraint in declared(SERVICE) if not constraint.sources}
     lines = [line for source in source_table().values() for line in source]
-    assert [line for line in lines if not any(fnmatchcase(each, line) for each in given)] == []
+    assert [
+        line for line in lines if not any(fnmatchcase(constraint, line) for constraint in given)
+    ] == []
     assert len(lines) == len(set(lines))
 
 
 def test_what_is_excused_is_there_to_be_excused() -> None:
     """An exception for an operation or a field that is gone would hide what comes after it."""
     known = {
-        each.node["operationId"]: (name, each)
+        operation.node["operationId"]: (name, operation)
         for name in bundles.SOURCES
-        for each in operations(bundles.load(name))
+        for operation in operations(bundles.load(name))
     }
     assert RULES.keys() <= known.keys()
     for id, rules in RULES.items():
         name, operation = known[id]
         document = bundles.load(name)
         schema = request_schema(document, operation)
-        fields = {each["name"] for each in parameters(document, operation)}
+        fields = {parameter["name"] for parameter in parameters(document, operation)}
         fields |= set(properties(document, schema)) if schema else set()
         assert {rule.split("*")[0].split(".")[0] for rule in rules} - {""} <= fields, id
 
@@ -281,7 +286,7 @@ def test_documents_code_templates_and_pages_cite_assumptions_that_there_are() ->
         number for file in files for number in re.findall(r"\bB-\d{2,3}\b", file.read_text("utf-8"))
     }
     assert named - ASSUMPTIONS.keys() == set()
-    assert {name for each in ASSUMPTIONS.values() for name in each.settings} <= set(
+    assert {name for assumption in ASSUMPTIONS.values() for name in assumption.settings} <= set(
         Settings.__struct_fields__
     )
 
@@ -302,7 +307,9 @@ def test_readers_see_the_assumptions(server: RunningServer) -> None:
 
 def test_assumptions_quote_the_defaults() -> None:
     """Those of settings are filled in: ``{reactivation_days}`` in fixtures/assumptions.yaml."""
-    decided = {number: " ".join(each.decided.split()) for number, each in ASSUMPTIONS.items()}
+    decided = {
+        number: " ".join(assumption.decided.split()) for number, assumption in ASSUMPTIONS.items()
+    }
     assert re.search(
         "main currency is [A-Z]{3}, and ([A-Z]{3}(, | and ))+[A-Z]{3} are enabled", decided["B-24"]
     )

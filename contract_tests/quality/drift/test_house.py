@@ -97,14 +97,14 @@ def test_no_code_is_unused() -> None:
 
     vulture = Vulture(ignore_names=CALLED_BY_OTHERS, ignore_decorators=COMMANDS)
     vulture.scavenge([str(HOUSE)])
-    found = {
-        each.name: f"{each.filename}:{each.first_lineno}: {each.message}"
-        for each in vulture.get_unused_code(60)
+    unused = {
+        item.name: f"{item.filename}:{item.first_lineno}: {item.message}"
+        for item in vulture.get_unused_code(60)
     }
     known = {name for document in ("service", "control") for name in fields(bundles.load(document))}
     for file in (ROOT / "docs/guide/testing.md", *HOUSE.rglob("templates/*")):
         known |= set(re.findall(r"[A-Za-z_]\w+", file.read_text("utf-8")))
-    assert [found[name] for name in found.keys() - known] == []
+    assert [unused[name] for name in unused.keys() - known] == []
 
 
 COMPUTED = re.compile(r"(cols|lanes)-\d")
@@ -175,20 +175,22 @@ def modules_of(file: Path) -> frozenset[str]:
 def imported(files: Iterable[Path]) -> set[str]:
     modules = {module for file in files for module in modules_of(file)}
     known = packages_distributions()
-    found = {
-        name(each) for module in modules - sys.stdlib_module_names for each in known.get(module, ())
+    distributions = {
+        name(distribution)
+        for module in modules - sys.stdlib_module_names
+        for distribution in known.get(module, ())
     }
-    return found - {"payments-emulator"}
+    return distributions - {"payments-emulator"}
 
 
 def test_each_package_that_is_imported_is_declared_and_the_other_way_round() -> None:
     extras = {
-        extra: {name(each) for each in given}
+        extra: {name(requirement) for requirement in given}
         for extra, given in PROJECT["optional-dependencies"].items()
     }
     tests = extras.pop("test")
     del extras["lint"]
-    needed = {name(each) for each in PROJECT["dependencies"]}.union(*extras.values())
+    needed = {name(requirement) for requirement in PROJECT["dependencies"]}.union(*extras.values())
     assert imported(HOUSE.rglob("*.py")) - OF_ANOTHER.keys() == needed
     used = imported(
         file

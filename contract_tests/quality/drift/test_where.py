@@ -14,7 +14,7 @@ from contract_tests.where import COLUMNS, cites, main, sections
 from emulator.engine.reference_data import numbered_assumptions
 
 
-def shown(number: str, capsys: pytest.CaptureFixture[str]) -> str:
+def printed(number: str, capsys: pytest.CaptureFixture[str]) -> str:
     assert main([number]) == 0
     return capsys.readouterr().out
 
@@ -22,7 +22,7 @@ def shown(number: str, capsys: pytest.CaptureFixture[str]) -> str:
 def test_a_number_leads_to_its_rule_its_places_in_the_document_its_tests_and_its_recipe(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    text = shown("B-48", capsys)
+    text = printed("B-48", capsys)
     for place in (
         r"^rule\n  fixtures/assumptions\.yaml:\d+  Reactivate$",
         r"^documents\n  openapi/resources/subscriptions\.yaml:\d+  subscription_reactivate post$",
@@ -40,7 +40,7 @@ def test_a_number_leads_to_its_rule_its_places_in_the_document_its_tests_and_its
 def test_every_line_is_a_place_of_at_most_100_columns(
     number: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text = shown(number, capsys)
+    text = printed(number, capsys)
     assert max(map(len, text.splitlines())) <= COLUMNS
     places = re.findall(r"^  (\S+):(\d+)  \S", text, re.MULTILINE)
     assert places

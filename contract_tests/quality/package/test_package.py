@@ -37,7 +37,7 @@ PINS = [
     for line in (ROOT / "constraints.txt").read_text("utf-8").splitlines()
     if not line.startswith("#")
 ]
-BUILD = [Requirement(each) for each in PYPROJECT["build-system"]["requires"]]
+BUILD = [Requirement(requirement) for requirement in PYPROJECT["build-system"]["requires"]]
 
 EXTRAS = {
     "check": ("schemathesis", ["compare", "document"]),
@@ -60,24 +60,30 @@ sys.meta_path.insert(0, Missing())
 
 def test_constraints_pin_each_package_to_a_release_that_its_requirements_allow() -> None:
     for pin in (*PINS, *BUILD):
-        assert ([each.operator for each in pin.specifier], pin.url) == (["=="], None), pin
-    for each in (Requirement(line) for group in GROUPS.values() for line in group):
-        pins = [pin for pin in PINS if canonicalize_name(pin.name) == canonicalize_name(each.name)]
-        assert pins, f"python -m contract_tests.quality.constraints has to pin {each}"
+        assert ([specifier.operator for specifier in pin.specifier], pin.url) == (["=="], None), pin
+    for requirement in (Requirement(line) for group in GROUPS.values() for line in group):
+        pins = [
+            pin
+            for pin in PINS
+            if canonicalize_name(pin.name) == canonicalize_name(requirement.name)
+        ]
+        assert pins, f"python -m contract_tests.quality.constraints has to pin {requirement}"
         assert [
             pin
             for pin in pins
-            if not all(each.specifier.contains(own.version) for own in pin.specifier)
+            if not all(requirement.specifier.contains(own.version) for own in pin.specifier)
         ] == []
 
 
 def test_a_build_takes_what_the_tests_run_with_and_all_that_it_needs() -> None:
     """So a wheel's data of languages and phone numbers, copied at a build, are the tested ones."""
-    assert {(each.name, each.specifier) for each in BUILD} <= {
-        (each.name, each.specifier) for each in PINS
+    assert {(requirement.name, requirement.specifier) for requirement in BUILD} <= {
+        (pin.name, pin.specifier) for pin in PINS
     }
-    named = {canonicalize_name(each.name) for each in BUILD}
-    installed = {canonicalize_name(each.name): each for each in distributions()}
+    named = {canonicalize_name(requirement.name) for requirement in BUILD}
+    installed = {
+        canonicalize_name(distribution.name): distribution for distribution in distributions()
+    }
     needed = {
         canonicalize_name(requirement.name)
         for name in named & installed.keys()
@@ -89,7 +95,7 @@ def test_a_build_takes_what_the_tests_run_with_and_all_that_it_needs() -> None:
     others = {
         module
         for module, owners in modules
-        if not named & {canonicalize_name(each) for each in owners}
+        if not named & {canonicalize_name(owner) for owner in owners}
     }
     code = WITHOUT.format(missing=others - {"emulator"})
     code += "from emulator.document.bundles import fresh_bundles\nfresh_bundles()"
@@ -98,9 +104,9 @@ def test_a_build_takes_what_the_tests_run_with_and_all_that_it_needs() -> None:
 
 def test_the_supported_pythons_are_those_that_are_tested() -> None:
     named = [
-        each.rpartition(" ")[2]
-        for each in PROJECT["classifiers"]
-        if re.search(r"Python :: 3\.\d", each)
+        classifier.rpartition(" ")[2]
+        for classifier in PROJECT["classifiers"]
+        if re.search(r"Python :: 3\.\d", classifier)
     ]
     jobs = yaml.safe_load((ROOT / ".github/workflows/systems.yml").read_text("utf-8"))["jobs"]
     assert named == jobs["tests"]["strategy"]["matrix"]["python"] == list(SUPPORTED)
@@ -179,9 +185,9 @@ def numbers() -> list[str]:
         phonenumbers.example_number_for_type(region, kind) for region in regions for kind in kinds
     ]
     written = [
-        phonenumbers.format_number(each, phonenumbers.PhoneNumberFormat.E164)
-        for each in examples
-        if each
+        phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
+        for number in examples
+        if number
     ]
     return [*written, "+24177000000", "+999123456", "+8001234567", "+1234567", "+123456789012345"]
 

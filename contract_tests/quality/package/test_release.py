@@ -104,7 +104,7 @@ def test_pages_of_a_release_name_no_clone_and_no_placeholder(stamped: Mapping[st
         r"git\.example\.com|\bexample/payments|released -->|a clone|\./payments-emulator|replace \""
     )
     assert [
-        (name, found[0]) for name, text in stamped.items() for found in re.finditer(left, text)
+        (name, match[0]) for name, text in stamped.items() for match in re.finditer(left, text)
     ] == []
     shipped = [
         file
@@ -129,7 +129,7 @@ def test_the_jobs_of_the_guide_can_be_copied_as_they_are(stamped: Mapping[str, s
     ours = used.pop("Acme/payments@v7")
     inputs = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))["inputs"]
     assert (
-        {name for name, each in inputs.items() if each.get("required")}
+        {name for name, input in inputs.items() if input.get("required")}
         <= ours["with"].keys()
         <= inputs.keys()
     )
@@ -154,14 +154,14 @@ def test_a_changelog_that_is_not_ready(tree: Path) -> None:
         ),
     ):
         (tree / "CHANGELOG.md").write_text(READY.replace(old, new), "utf-8")
-        status, said = release(tree, "check", "v0.2.0")
-        assert (status, reason in said) == (1, True), said
+        status, output = release(tree, "check", "v0.2.0")
+        assert (status, reason in output) == (1, True), output
 
 
 def test_no_other_tag_is_a_release(tree: Path) -> None:
     for tag in ("0.2.0", "v0.2", "v0.2.0;x", "version"):
-        status, said = release(tree, "stamp", tag, "acme/payments")
-        assert (status, "is no tag of a release" in said) == (1, True)
+        status, output = release(tree, "stamp", tag, "acme/payments")
+        assert (status, "is no tag of a release" in output) == (1, True)
 
 
 def test_nothing_is_published_that_was_not_tested() -> None:
@@ -222,9 +222,11 @@ def test_the_checks_of_a_change_begin_with_each_event(event: str) -> None:
 def test_every_action_is_named_by_its_digest() -> None:
     """A tag can be moved. zizmor (``.ci/run``) examines the rest of a workflow's safety."""
     files = [ROOT / "action.yml", *(ROOT / ".github/workflows").glob("*.yml")]
-    used = [each for file in files for each in re.findall(r"uses: (.+)", file.read_text("utf-8"))]
+    used = [
+        action for file in files for action in re.findall(r"uses: (.+)", file.read_text("utf-8"))
+    ]
     assert [
-        each for each in used if not re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v[\d.]+", each)
+        action for action in used if not re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v[\d.]+", action)
     ] == []
 
 
@@ -329,7 +331,7 @@ def test_the_template_installs_runs_the_script_and_leaves_the_report(
     }
     run = f"{PASSES} && touch {job['artifacts']['reports']['junit']} && exit 4"
     scripts = [
-        each.replace("/tmp/", f"{tmp_path}/") for each in (*job["before_script"], *job["script"])
+        line.replace("/tmp/", f"{tmp_path}/") for line in (*job["before_script"], *job["script"])
     ]
     given = {"PAYMENTS_EMULATOR_PACKAGE": package, "OPTIONS": KEPT, "RUN": run}
     assert play(tmp_path, scripts, **variables | given) == (4, "")

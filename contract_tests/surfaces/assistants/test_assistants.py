@@ -69,13 +69,13 @@ def test_from_why_is_it_past_due_to_active_in_six_calls(sandbox: Sandbox) -> Non
         why = await used(client, "explain", id=id)
         assert f"{id} is past_due" in why
         assert "INSUFFICIENT_FUNDS" in why
-        shown = json.loads(
+        subscription = json.loads(
             (await used(client, "call", method="GET", path=f"/v1/subscriptions/{id}/")).split("\n")[
                 1
             ]
         )
         instrument = {
-            "customer": shown["customer"],
+            "customer": subscription["customer"],
             "type": "mobile_money",
             "phone": "+24177123456",
         }
@@ -219,17 +219,19 @@ def test_what_the_user_wrote_stays(tmp_path: Path) -> None:
 
 
 def test_the_skill_has_no_sample_that_is_not_run() -> None:
-    found = list(samples(SKILL))
-    assert len(found) >= 6
+    skill_samples = list(samples(SKILL))
+    assert len(skill_samples) >= 6
     assert [
-        each.line for each in found if each.reason or each.language not in ("sh", "python")
+        sample.line
+        for sample in skill_samples
+        if sample.reason or sample.language not in ("sh", "python")
     ] == []
 
 
 def test_every_page_of_the_guide_is_served_as_markdown(server: RunningServer) -> None:
     with http_client(base_url=server.url) as client:
         listed = re.findall(r"\((/docs/guide/\w[\w-]*\.md)\)", client.get("/llms.txt").text)
-        files = {f"/docs/guide/{each.name}": each for each in (*GUIDE.glob("*.md"), SKILL)}
+        files = {f"/docs/guide/{page.name}": page for page in (*GUIDE.glob("*.md"), SKILL)}
         assert set(listed) == set(files)
         for path, file in files.items():
             response = client.get(path)

@@ -86,17 +86,19 @@ def violations(tab: Any, ways: Iterable[tuple[View, str]]) -> list[str]:
     """Return axe's finds on a page in each way, with first elements; movement; too wide or not."""
     shift = tab.evaluate(SHIFTS)
     tab.evaluate(Axe().axe_script)
-    found = [f"moved by {shift:.3f}"] if shift >= LEAST_SHIFT else []
+    wrong = [f"moved by {shift:.3f}"] if shift >= LEAST_SHIFT else []
     for view, theme in ways:
         tab.emulate_media(color_scheme=theme, reduced_motion="reduce")
         tab.set_viewport_size({"width": view.width, "height": view.height})
-        found += [f"{view.name}, {theme}: {each}" for each in tab.evaluate(AXE, list(RULES))]
+        wrong += [
+            f"{view.name}, {theme}: {violation}" for violation in tab.evaluate(AXE, list(RULES))
+        ]
         if tab.evaluate(WIDE):
-            found.append(f"{view.name}: wider than the window")
+            wrong.append(f"{view.name}: wider than the window")
     tab.set_viewport_size({"width": PHONE.width, "height": PHONE.height})
     if tab.evaluate(WIDE):
-        found.append("wider than a phone")
-    return found
+        wrong.append("wider than a phone")
+    return wrong
 
 
 pytestmark = pytest.mark.long
@@ -121,7 +123,11 @@ def ways(every_view: bool) -> Ways:
 
 
 def flat(wrong: dict[str, list[str]]) -> list[str]:
-    return [f"{page or 'overview'}: {each}" for page, found in wrong.items() for each in found]
+    return [
+        f"{page or 'overview'}: {violation}"
+        for page, page_violations in wrong.items()
+        for violation in page_violations
+    ]
 
 
 def test_the_console(sandbox: Sandbox, surf: Surf, ways: Ways) -> None:
@@ -243,23 +249,25 @@ def test_the_explorer(surf: Surf, server: RunningServer, ways: Ways, every_view:
     was asked for.
     """
     wrong = {}
-    said: list[str] = []
+    messages: list[str] = []
     for number, document in enumerate(DOCUMENTS if every_view else ("service", "pages")):
         tab = surf("about:blank")
         tab.on(
             "console",
-            lambda message: said.append(message.text) if "404" not in message.text else None,
+            lambda message: messages.append(message.text) if "404" not in message.text else None,
         )
         asked = explored(tab, f"{server.url}/docs/?api={document}")
-        assert [each.url for each in asked if not each.url.startswith(server.url)] == []
+        assert [request.url for request in asked if not request.url.startswith(server.url)] == []
         assert (asked[-1].headers.get("authorization") == "Bearer sk_test_demo") is (
             document != "pages"
         )
         if document != "service" or every_view:
             wrong[document] = [
-                each for each in violations(tab, ways(number)) if not each.startswith("moved by")
+                violation
+                for violation in violations(tab, ways(number))
+                if not violation.startswith("moved by")
             ]
-    assert (flat(wrong), said) == ([], [])
+    assert (flat(wrong), messages) == ([], [])
 
 
 # -- the guide: every page on a phone, tabs, search, theme; nothing from elsewhere
@@ -331,20 +339,20 @@ def test_samples_in_several_languages_are_tabs(tab: Any, served: str, surf: Surf
 def test_every_request_of_the_guide_that_opens_exists(site: Path) -> None:
     documents = {name: load(name)["paths"].values() for name in ("service", "control")}
     known = {
-        (name, f"{each['tags'][0]}/{each['operationId']}".replace(" ", "%20"))
+        (name, f"{operation['tags'][0]}/{operation['operationId']}".replace(" ", "%20"))
         for name, paths in documents.items()
         for item in paths
-        for each in item.values()
-        if isinstance(each, dict) and "operationId" in each
+        for operation in item.values()
+        if isinstance(operation, dict) and "operationId" in operation
     }
     pattern = re.compile(r'href="/docs/\?api=(\w+)[^"#]*#/([^"]+)"')
-    found = {
+    links = {
         pair
         for file in site.rglob("index.html")
         for pair in pattern.findall(file.read_text("utf-8"))
     }
-    assert len(found) > 10
-    assert found - known == set()
+    assert len(links) > 10
+    assert links - known == set()
 
 
 @pytest.mark.needs("mkdocs")

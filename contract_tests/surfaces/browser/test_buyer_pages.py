@@ -164,7 +164,7 @@ def test_it_rings_by_itself_and_everyone_can_use_it(
     assert Axe().run(tab).response["violations"] == []
     assert tab.evaluate("document.documentElement.scrollWidth") <= 390
     assert all(
-        each.bounding_box()["height"] >= 44 for each in tab.locator("main button").all()
+        button.bounding_box()["height"] >= 44 for button in tab.locator("main button").all()
     )  # a finger hits it
     tab.get_by_test_id("approve").click()
     expect(tab.get_by_test_id("answered")).to_be_visible()

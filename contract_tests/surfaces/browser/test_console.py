@@ -139,8 +139,8 @@ def full_world(sandbox: Sandbox) -> list[str]:
         for kind in ("requests", "events", "emails")
     )
     objects = (*ids.values(), delivery["id"], event, sandbox.invoices("id")[0])
-    shown = (*(f"objects/{id}" for id in objects), f"requests/{request}", f"emails/{email}")
-    return ["", *(path for path in PAGES if "{" not in path), *shown, "nowhere"]
+    details = (*(f"objects/{id}" for id in objects), f"requests/{request}", f"emails/{email}")
+    return ["", *(path for path in PAGES if "{" not in path), *details, "nowhere"]
 
 
 # -- what people come for: few clicks from where they have the question, and the answer is in view
@@ -187,8 +187,8 @@ def busy_world(sandbox: Sandbox) -> dict[str, str]:
     sandbox.api.patch(f"/customers/{active['customer']}/", {"name": "Ada Ndong"})
     sandbox.settle()
     paths = {
-        name: f"objects/{each['id']}"
-        for name, each in (("active", active), ("unpaid", unpaid), ("trial", trial))
+        name: f"objects/{subscription['id']}"
+        for name, subscription in (("active", active), ("unpaid", unpaid), ("trial", trial))
     }
     return {**paths, "deposit": f"objects/{deposit}", "invoice": f"../../invoice/{invoice['id']}"}
 
@@ -306,5 +306,5 @@ def test_each_task_takes_few_clicks_without_a_dead_end_and_its_answer_is_in_view
             else:
                 tab.locator(step[0]).fill(step[1])
         tab.wait_for_function(f"answer => ({IN_VIEW})().includes(answer)", arg=task.response)
-    assert [each["amount"] for each in sandbox.api.get("/refunds/")["data"]] == [2500]
+    assert [refund["amount"] for refund in sandbox.api.get("/refunds/")["data"]] == [2500]
     assert tab.evaluate("navigator.clipboard.readText()").startswith("curl ")

@@ -39,5 +39,5 @@ def screen() -> Iterator[OnScreen]:
         return started[-1]
 
     yield start
-    for each in started:
-        each.close()
+    for process in started:
+        process.close()

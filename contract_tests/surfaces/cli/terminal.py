@@ -57,9 +57,9 @@ def run(*arguments: str) -> Ended:
             main(arguments)
         except SystemExit as end:
             status = end.code
-    said, complained = (stream.buffer.getvalue().decode() for stream in (output, errors))  # type: ignore[attr-defined]
+    printed, complained = (stream.buffer.getvalue().decode() for stream in (output, errors))  # type: ignore[attr-defined]
     assert isinstance(status, int)
-    return Ended(status, said, complained)
+    return Ended(status, printed, complained)
 
 
 SPAWN = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))"

@@ -192,16 +192,16 @@ def test_a_receiver_with_a_defect(receiver: Receiver) -> None:
     )
     status, output, errors = certify(receiver.url)
     assert (status, errors) == (1, "")
-    shown = " ".join(output.split())
+    text = " ".join(output.split())
     assert (
         "An event without a signature: not rejected unsigned: expected: a 4xx (Delivery rule 1;"
-        " B-83)" in shown
+        " B-83)" in text
     )
-    assert "got: 204 to customer.created fix: Reject" in shown
-    assert re.search(r"\b2 of \d+ checks failed", shown), (
+    assert "got: 204 to customer.created fix: Reject" in text
+    assert re.search(r"\b2 of \d+ checks failed", text), (
         "the signature of another method has another header"
     )
-    assert "accepting 204 is an assumption" not in shown, (
+    assert "accepting 204 is an assumption" not in text, (
         "nothing that should be accepted was answered so"
     )
     status, output, errors = certify(receiver.url, "--json")
@@ -240,8 +240,8 @@ def test_the_secret_is_not_shown(receiver: Receiver, method: str) -> None:
             receiver.url + "?token=t0ken", "--method", method, "--webhook", "wh_one", *more
         )
         assert ended.status == 1
-        said = ended.output + ended.errors
-        assert not any(each in said for each in (SECRET, "t0ken", "d2hfb25lOn")), (
+        text = ended.output + ended.errors
+        assert not any(secret in text for secret in (SECRET, "t0ken", "d2hfb25lOn")), (
             "the last is credentials in base64"
         )
 
@@ -253,7 +253,9 @@ def test_with_a_url_the_events_happen_there(receiver: Receiver, sandbox: Sandbox
     assert {received.event["app"] for received in receiver.received} == {
         sandbox.control.get("/app")["id"]
     }
-    for event in (each.event for each in receiver.received if each.event["type"] == "invoice.paid"):
+    for event in (
+        delivery.event for delivery in receiver.received if delivery.event["type"] == "invoice.paid"
+    ):
         assert sandbox.api.get(f"/invoices/{event['data']['object']['id']}/")["status"] == "paid"
 
 
@@ -285,5 +287,5 @@ def test_with_a_url_the_events_happen_there(receiver: Receiver, sandbox: Sandbox
         ),
     ],
 )
-def test_a_mistake_is_reported_in_one_line(arguments: list[str], said: str) -> None:
-    assert said in run("test", "receiver", *arguments).usage_error
+def test_a_mistake_is_reported_in_one_line(arguments: list[str], message: str) -> None:
+    assert message in run("test", "receiver", *arguments).usage_error

@@ -80,9 +80,9 @@ def test_a_script_finds_its_sandbox_and_its_state_is_left(begin: Begin, tmp_path
         begin("exec", *state, "--seed", "7", *START, *PYTHON, SHOP, **variables)
     )
     assert (status, errors) == (7, "")
-    url, *said = output.splitlines()
+    url, *values = output.splitlines()
     assert re.fullmatch(r"http://127\.0\.0\.1:\d{4,5}", url)
-    assert said == [*["example.com,127.0.0.1"] * 2, "2026-01-01T00:00:00.000Z"]
+    assert values == [*["example.com,127.0.0.1"] * 2, "2026-01-01T00:00:00.000Z"]
     assert not file.exists()
     list_customers = f"{sys.executable} -m emulator.cli.main events --json | wc -l"
     status, output, errors = ended(
@@ -150,11 +150,11 @@ def test_on_a_terminal_ctrl_c_reaches_the_command_once(screen: OnScreen) -> None
 
 @pytest.mark.parametrize("first", [[], ["--assumptions", "all"]])
 def test_a_command_that_cannot_be_run_has_the_status_of_shells(first: list[str]) -> None:
-    for program, status, said in (
+    for program, status, message in (
         ("no-such-command", 127, "no-such-command: cannot be run: No such file or directory"),
         ("/etc/passwd", 126, "/etc/passwd: cannot be run: Permission denied"),
     ):
-        assert run("exec", *first, "--", program) == (status, "", f"payments-emulator: {said}\n")
+        assert run("exec", *first, "--", program) == (status, "", f"payments-emulator: {message}\n")
 
 
 def test_a_server_that_cannot_start_ends_the_command(begin: Begin, tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_a_server_that_cannot_start_ends_the_command(begin: Begin, tmp_path: Pat
 
 # -- ``--assume`` and ``--assumptions all``: a command under other assumptions
 
-OTHERS = sum(len(each.values) - 1 for each in named_assumptions().values())
+OTHERS = sum(len(assumption.values) - 1 for assumption in named_assumptions().values())
 """How many values there are that are no defaults."""
 
 SEARCH = """

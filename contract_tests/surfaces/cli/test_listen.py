@@ -148,9 +148,13 @@ def test_json_gives_one_object_a_delivery(sandbox: Sandbox, begin: Begin) -> Non
     until(process.stderr, "Ready.\n")
     sandbox.customer()
     sandbox.settle()
-    shown = json.loads(process.stdout.readline())
-    assert (shown["type"], shown["attempt"], shown["status"]) == ("customer.created", 1, None)
-    assert "refused" in shown["error"]
+    delivery = json.loads(process.stdout.readline())
+    assert (delivery["type"], delivery["attempt"], delivery["status"]) == (
+        "customer.created",
+        1,
+        None,
+    )
+    assert "refused" in delivery["error"]
 
 
 @pytest.mark.parametrize(
@@ -174,7 +178,7 @@ def test_json_gives_one_object_a_delivery(sandbox: Sandbox, begin: Begin) -> Non
     ],
 )
 def test_a_mistake_is_reported_in_one_line(
-    sandbox: Sandbox, arguments: list[str], said: str
+    sandbox: Sandbox, arguments: list[str], message: str
 ) -> None:
     """Exit status 2."""
-    assert said in run("listen", "--url", sandbox.url, *arguments).usage_error
+    assert message in run("listen", "--url", sandbox.url, *arguments).usage_error

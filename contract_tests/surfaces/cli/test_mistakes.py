@@ -24,7 +24,7 @@ from emulator.core.event_types import EVENTS
 GUIDE = ROOT / "docs" / "guide" / "command-line.md"
 
 
-def shown(command: click.Command) -> str:
+def help_of(command: click.Command) -> str:
     return command.get_help(
         click.Context(
             command, info_name="payments-emulator", terminal_width=80, **command.context_settings
@@ -36,12 +36,12 @@ def test_the_help_has_a_line_for_each_command_which_begins_with_what_can_be_type
     """Under headings, with the first sentence of the command's help, uncut in 80 columns."""
     listed = {name: sentence for names in COMMANDS.values() for name, sentence in names.items()}
     assert listed == {name: cli.commands[name].get_short_help_str(100) for name in cli.listed()}
-    lines = shown(cli).splitlines()
+    lines = help_of(cli).splitlines()
     for heading, names in COMMANDS.items():
         start = lines.index(f"{heading}:") + 1
         assert [line.split()[0] for line in lines[start : start + len(names)]] == [*names]
-    for group in (cli, *(each for each in cli.commands.values() if isinstance(each, LazyGroup))):
-        assert [line for line in shown(group).splitlines()[1:] if line.endswith("...")] == []
+    for group in (cli, *(group for group in cli.commands.values() if isinstance(group, LazyGroup))):
+        assert [line for line in help_of(group).splitlines()[1:] if line.endswith("...")] == []
     alone = "\n".join(run().lines)
     assert re.findall(r"^  payments-emulator (\w+)", alone, re.M) == ["demo", "serve", "exec"]
     assert "'payments-emulator --help'" in alone
@@ -59,8 +59,8 @@ def test_the_guide_explains_each_option_of_serve() -> None:
     serve = cli.commands["serve"].params
     assert rows == {
         name
-        for each in serve
-        for name in (*each.opts, *each.secondary_opts)
+        for option in serve
+        for name in (*option.opts, *option.secondary_opts)
         if name.startswith("--")
     }
 

@@ -59,7 +59,7 @@ def test_each_row_is_one_line_of_a_terminal(sandbox: Sandbox, cli: Cli, screen: 
     A terminal that is narrower still gets whole words on lines below.
     """
 
-    def shown(*command: str, columns: int = 80) -> str:
+    def printed(*command: str, columns: int = 80) -> str:
         terminal = screen(*command, *which(sandbox), COLUMNS=str(columns), NO_COLOR="1")
         assert terminal.status() == 0
         return terminal.text
@@ -68,14 +68,14 @@ def test_each_row_is_one_line_of_a_terminal(sandbox: Sandbox, cli: Cli, screen: 
     sandbox.api.patch(f"/customers/{customer}/", {"name": "Anne-Charlotte " + "Ekomie " * 9})
     request = sandbox.control.get("/requests")["data"][0]["id"]
     for command, reader, id in (("events", "explain", customer), ("logs", "logs", request)):
-        text = shown(command)
+        text = printed(command)
         rows = [line for line in text.splitlines() if line[2:3] == ":"]
         assert [line for line in rows if len(line) > 80] == []
         assert "Anne-Charlotte" in "\n".join(rows)
         assert f"{id[:12]}…" in text
         assert id in cli(reader, f"{id[:12]}…").output
-    assert customer in shown("events", "--ids")
-    lines = shown("schedule", columns=40).splitlines()
+    assert customer in printed("events", "--ids")
+    lines = printed("schedule", columns=40).splitlines()
     assert [line for line in lines if len(line) > 40 and len(line.split()) > 1] == []
 
 
@@ -111,10 +111,10 @@ def test_what_others_wrote_does_not_steer_the_terminal(sandbox: Sandbox, cli: Cl
         [*COMMAND, "logs", entry["id"], *which(sandbox)],
         clean(PYTHONIOENCODING="latin-1"),
     )
-    shown = subprocess.run(
+    printed = subprocess.run(
         command, capture_output=True, check=True, timeout=60, env=variables
     ).stdout
-    assert b"Diop ???" in shown, "a letter that the terminal lacks is no failure"
+    assert b"Diop ???" in printed, "a letter that the terminal lacks is no failure"
 
 
 def test_a_reader_that_has_enough_ends_it_quietly(sandbox: Sandbox) -> None:

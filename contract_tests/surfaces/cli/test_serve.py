@@ -36,12 +36,12 @@ class Served:
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
         assert process.stdout
-        self.said = []
+        self.lines = []
         for row in process.stdout:
-            self.said.append(row.rstrip("\n"))
+            self.lines.append(row.rstrip("\n"))
             if row == "Ready.\n":
                 break
-        service = re.search(r"http://\S+(?=/v1/)", "\n".join(self.said))
+        service = re.search(r"http://\S+(?=/v1/)", "\n".join(self.lines))
         assert service, process.communicate()
         self.url = service[0]
 
@@ -91,14 +91,14 @@ def test_it_says_where_it_is_and_that_it_is_ready(serve: Serve, tmp_path: Path) 
     file = tmp_path / "port"
     file.write_text("4747\n")
     served = serve("--port-file", file, "--clock", START, "--seed", "7")
-    assert served.said[-1] == "Ready."
+    assert served.lines[-1] == "Ready."
     port = int(file.read_text())
     assert served.url == f"http://127.0.0.1:{port}"
     assert file.read_text() == f"{port}\n"
     assert list(tmp_path.iterdir()) == [file]
     named = [
         url.removeprefix(served.url)
-        for url in re.findall(r"http://[^\s)]+", "\n".join(served.said))
+        for url in re.findall(r"http://[^\s)]+", "\n".join(served.lines))
     ]
     guide = ["/docs/guide/"] if GUIDE.is_dir() else []
     assert named == ["/v1/", "/_emulator/", "/docs/", "/openapi.json", *guide]
@@ -388,8 +388,8 @@ class Silence:
         self._sockets.append(self._sockets[0].accept()[0])
 
     def close(self) -> None:
-        for each in self._sockets:
-            each.close()
+        for connection in self._sockets:
+            connection.close()
 
 
 def subscribe(served: Served) -> None:
@@ -427,7 +427,7 @@ def an_advance(served: Served, silence: Silence) -> Iterator[None]:
         assert waiting.result()["now"] > started
 
 
-HANGING = {each.__name__: each for each in (name_servers, an_advance)}
+HANGING = {function.__name__: function for function in (name_servers, an_advance)}
 
 
 @pytest.mark.parametrize("name", HANGING)

@@ -51,11 +51,11 @@ def test_a_command_answers_as_its_endpoint(sandbox: Sandbox, cli: Cli) -> None:
     }
     for line, path in ENDPOINTS.items():
         response = sandbox.control.get(path.format_map(ids))
-        rows, shown = (
+        rows, printed = (
             response.get("data", [response]),
             cli(*line.format_map(ids).split(), "--json").objects,
         )
-        assert [row | {"seconds_ago": 0} for row in shown] == [
+        assert [row | {"seconds_ago": 0} for row in printed] == [
             row | {"seconds_ago": 0} for row in rows
         ], line
 
@@ -132,11 +132,11 @@ def test_a_long_advance_shows_how_far_it_is_and_ctrl_c_stops_it(
     terminal.until(" jobs")
     terminal.type("\x03")
     assert terminal.status() == 130
-    shown, _, rest = terminal.text.partition("→ stopped at ")
+    progress, _, rest = terminal.text.partition("→ stopped at ")
     assert re.fullmatch(
-        r"\x1b\[K[0-9]+%  [0-9-]{10}T[0-9:]{8}Z  [0-9]+ jobs?(\^C)?", shown.split("\r")[1]
+        r"\x1b\[K[0-9]+%  [0-9-]{10}T[0-9:]{8}Z  [0-9]+ jobs?(\^C)?", progress.split("\r")[1]
     )
-    assert shown.endswith("\r\x1b[K"), "the line is gone from the terminal"
+    assert progress.endswith("\r\x1b[K"), "the line is gone from the terminal"
     assert "%" not in rest
     stopped = re.search(r"→ stopped at (\S+)", terminal.text)
     assert stopped, terminal.text
@@ -184,14 +184,15 @@ def test_a_buyer_pays_and_the_webhooks_were_delivered(
     (paid,) = cli("pay", session["id"], "--json").objects
     assert paid["status"] == "succeeded"
     assert {
-        each["status"] for each in sandbox.api.pages(f"/webhooks/{endpoint['id']}/deliveries/")
+        delivery["status"]
+        for delivery in sandbox.api.pages(f"/webhooks/{endpoint['id']}/deliveries/")
     } == {"succeeded"}
     assert sandbox.api.get(f"/checkout-sessions/{session['id']}/")["status"] == "complete"
     receiver.reply = lambda received: Reply(held=True)
     cli("pay", sandbox.session()["id"], "--no-wait")
     cli("trigger", "invoice.paid", "--no-wait")
     delivered = sandbox.api.pages(f"/webhooks/{endpoint['id']}/deliveries/")
-    assert "pending" in {each["status"] for each in delivered}
+    assert "pending" in {delivery["status"] for delivery in delivered}
     receiver.release()
 
 
@@ -204,7 +205,9 @@ def test_events_and_the_schedule_are_printed_by_day(sandbox: Sandbox, cli: Cli) 
     assert [type for _, type, *_ in lines] == ["customer.created", "subscription.created", *CHARGE]
     assert " ".join(lines[1]) == f"00:00 subscription.created {name} {subscription}"
     assert cli("events", "--json").objects == sandbox.events()
-    assert [each["type"] for each in cli("events", "--limit", "2", "--json").objects] == CHARGE[1:]
+    assert [event["type"] for event in cli("events", "--limit", "2", "--json").objects] == CHARGE[
+        1:
+    ]
     assert [line.split()[1] for line in cli("events", "--type", "invoice.paid").lines[1:]] == [
         "invoice.paid"
     ]
@@ -228,20 +231,23 @@ def test_events_and_the_schedule_are_printed_by_day(sandbox: Sandbox, cli: Cli) 
 def test_requests_are_listed_in_short_and_shown_one_by_one(sandbox: Sandbox, cli: Cli) -> None:
     customer = sandbox.customer()["id"]
     sandbox.api.request("POST", "/customers/", json={"name": "Awa"})
-    made, rejected = [each["id"] for each in cli("logs", "--method", "post", "--json").objects]
+    made, rejected = [
+        request["id"] for request in cli("logs", "--method", "post", "--json").objects
+    ]
     first = f"00:00  201  POST /v1/customers/  Awa Diop  {made}"
     second = f"00:00  422  POST /v1/customers/  {rejected}"
     assert cli("logs", "--method", "post").lines == ["2026-01-01", first, second]
     assert cli("logs", "--status", "422").lines == ["2026-01-01", second]
     assert [
-        each["status"] for each in cli("logs", "--operation", "createCustomer", "--json").objects
+        request["status"]
+        for request in cli("logs", "--operation", "createCustomer", "--json").objects
     ] == [201, 422]
-    shown = cli("logs", made).lines
-    assert "> authorization: ****" in shown
-    assert f'<   "id": "{customer}",' in shown
-    assert f"created customer {customer}" in shown
+    lines = cli("logs", made).lines
+    assert "> authorization: ****" in lines
+    assert f'<   "id": "{customer}",' in lines
+    assert f"created customer {customer}" in lines
     (event,) = sandbox.events()
-    assert shown[-1] == f"event {event['id']}"
+    assert lines[-1] == f"event {event['id']}"
 
 
 def test_emails_are_listed_in_short_and_shown_one_by_one(sandbox: Sandbox, cli: Cli) -> None:
@@ -253,11 +259,11 @@ def test_emails_are_listed_in_short_and_shown_one_by_one(sandbox: Sandbox, cli: 
     ]
     assert cli("emails", "--kind", "receipt", "--json").objects == []
     assert cli("emails", "--kind", "invoice", "--to", email["to"], "--json").objects == [email]
-    shown = cli("emails", email["id"]).lines
+    lines = cli("emails", email["id"]).lines
     for line in (f"To: {email['to']}", f"Subject: {email['subject']}", "Hello Awa Diop,"):
-        assert line in shown
-    assert f"Attached: {email['attachments'][0]['filename']}" in shown
-    assert any("5,000" in line for line in shown)
+        assert line in lines
+    assert f"Attached: {email['attachments'][0]['filename']}" in lines
+    assert any("5,000" in line for line in lines)
     assert email["customer"] == subscription["customer"]
     assert cli("emails", email["id"], "--html").output.startswith("<!doctype html>")
     assert "MIME-Version: 1.0" in cli("emails", email["id"], "--raw").output
@@ -286,7 +292,7 @@ def test_snapshots_are_saved_restored_exported_and_deleted(
     assert cli("world", "load", "copy").lines[0].startswith("copy ")
     assert sandbox.now == "2026-01-01T00:00:00.000Z"
     assert cli("world", "delete", "copy").lines == []
-    assert [each["name"] for each in cli("world", "list", "--json").objects] == [
+    assert [snapshot["name"] for snapshot in cli("world", "list", "--json").objects] == [
         "shop",
         "before-renewal",
     ]
@@ -296,12 +302,12 @@ def test_going_back_and_a_fresh_world(sandbox: Sandbox, cli: Cli, tmp_path: Path
     """A fresh world's settings are a file's; seed and clock are the options' or the server's."""
     made = [sandbox.customer()["id"] for _ in range(3)]
     requests = [
-        each["id"] for each in cli("logs", "--operation", "createCustomer", "--json").objects
+        request["id"] for request in cli("logs", "--operation", "createCustomer", "--json").objects
     ]
     undone = f"Before {requests[2]}: 2026-01-01T00:00:00Z, 1 unit of work undone"
     assert cli("world", "rewind", requests[2]).lines == [undone]
     assert [
-        each["id"] for each in sandbox.api.get("/customers/", ordering="created_at")["data"]
+        customer["id"] for customer in sandbox.api.get("/customers/", ordering="created_at")["data"]
     ] == made[:2]
     sandbox.advance("1d")
     assert (
@@ -331,9 +337,9 @@ def test_an_object_is_explained_in_a_sentence_then_by_its_causes_with_repeats_co
     unpaid = sandbox.subscribe(FAILING_PHONE)["id"]
     sandbox.advance("40d")
     lines = cli("explain", unpaid).lines
-    found = sandbox.control.get(f"/explain/{unpaid}")
+    explanation = sandbox.control.get(f"/explain/{unpaid}")
     name, summary = (
-        found[field].replace("\N{NO-BREAK SPACE}", " ") for field in ("name", "summary")
+        explanation[field].replace("\N{NO-BREAK SPACE}", " ") for field in ("name", "summary")
     )
     assert lines[:2] == [name, f"subscription {unpaid}, unpaid"]
     assert summary in " ".join(lines[2:7])
@@ -371,12 +377,14 @@ def test_the_ledger_has_totals_movements_and_a_verdict(cli: Cli, sandbox: Sandbo
     sandbox.control.patch(f"/objects/{deposit['id']}", {"amount": 99})
     assert cli("ledger").lines[4].split() == ["Set", "directly", "4,901", "XAF"]
     (ledger,) = cli("ledger", "--object", deposit["id"], "--json").objects
-    assert {each["object"] for each in ledger["entries"]["data"]} == {deposit["id"]}
+    assert {entry["object"] for entry in ledger["entries"]["data"]} == {deposit["id"]}
     assert cli("ledger", "--currency", "EUR").lines == ["Balanced."]
     for number in range(12):
         sandbox.pay(amount=1000 + number, currency="EUR")
-    shown = [line for line in cli("ledger", "--currency", "EUR", "-n", "10").lines if "→" in line]
-    assert len(shown) == 10, "movements, however many entries they have"
+    movements = [
+        line for line in cli("ledger", "--currency", "EUR", "-n", "10").lines if "→" in line
+    ]
+    assert len(movements) == 10, "movements, however many entries they have"
 
 
 def test_health_asks_this_machine_at_the_port_of_serve(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -418,7 +426,10 @@ def test_an_audit_is_a_report_and_fails_on_findings_that_are_severe_enough(
     assert "secret-exposed" in next(line for line in lines if line.startswith("Followed: "))
     for severity, status in ((), 0), (("error",), 0), (("warning",), 1), (("info",), 1):
         ended = cli(
-            "test", "client", "--json", *(word for each in severity for word in ("--fail-on", each))
+            "test",
+            "client",
+            "--json",
+            *(word for level in severity for word in ("--fail-on", level)),
         )
         assert (ended.status, ended.errors) == (status, ""), severity
         assert json.loads(ended.output)["broken"] == sandbox.control.get("/audit")["findings"]

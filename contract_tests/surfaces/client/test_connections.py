@@ -140,11 +140,11 @@ def test_a_header_brings_no_second_one() -> None:
 
 
 def test_a_stream_gives_its_lines_as_they_arrive() -> None:
-    told = threading.Event()
+    first_line_read = threading.Event()
 
     def streaming(connection: socket.socket) -> None:
         connection.sendall(CHUNKED + b"9\r\nevent: a\n\r\n")
-        assert told.wait(5)
+        assert first_line_read.wait(5)
         connection.sendall(b"4\r\n\xc3\xa9\n\n\r\n0\r\n\r\n")
 
     with (
@@ -152,5 +152,5 @@ def test_a_stream_gives_its_lines_as_they_arrive() -> None:
         Connections(url, SHORT_TIMEOUTS).stream(GET) as (head, lines),
     ):
         assert (head.status_code, next(lines)) == (200, "event: a")
-        told.set()
+        first_line_read.set()
         assert [*lines] == ["é", ""]

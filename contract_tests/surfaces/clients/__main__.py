@@ -123,8 +123,8 @@ class Workshop:
 
     def sample(self, page: str, language: str, file: str) -> Path:
         """Return a language's first sample on a guide's page, pointed at the server."""
-        found = samples(ROOT / "docs" / "guide" / page)
-        sample = next(each for each in found if each.language == language)
+        page_samples = samples(ROOT / "docs" / "guide" / page)
+        sample = next(sample for sample in page_samples if sample.language == language)
         return self.write(file, sample.text.replace("http://127.0.0.1:4747", self.url))
 
     def run(self, *command: Any, **options: Any) -> str:
@@ -152,10 +152,12 @@ class Workshop:
             .replace("_", "")
         )
         paths = json.loads(self.document.read_text("utf-8"))["paths"]
-        each = (node for item in paths.values() for node in item.values() if isinstance(node, dict))
+        operations = (
+            node for item in paths.values() for node in item.values() if isinstance(node, dict)
+        )
         missing = sorted(
             operation["operationId"]
-            for operation in each
+            for operation in operations
             if operation["operationId"].lower() not in named
         )
         if missing:
@@ -258,13 +260,13 @@ CHECKS = re.compile(r"Checks: (?P<passed>\d+) passed, (?P<total>\d+) total")
 
 def workflows(work: Workshop) -> None:
     """Run ``docs/workflows``'s Arazzo workflows by Redocly's Respect, beside the documents."""
-    found = sorted((ROOT / "docs" / "workflows").glob("*.arazzo.yaml"))
-    files = [work.write(file.name, file.read_text("utf-8")).name for file in found]
+    workflows = sorted((ROOT / "docs" / "workflows").glob("*.arazzo.yaml"))
+    files = [work.write(file.name, file.read_text("utf-8")).name for file in workflows]
     inbox = f"inbox={work.url}/_emulator/inbox/shop"
-    said = work.run(work.tools.node / "redocly", "respect", *files, "--input", inbox)
-    counts = [(found["passed"], found["total"]) for found in CHECKS.finditer(said)]
+    output = work.run(work.tools.node / "redocly", "respect", *files, "--input", inbox)
+    counts = [(count["passed"], count["total"]) for count in CHECKS.finditer(output)]
     if len(counts) != len(files) or any(passed != total for passed, total in counts):
-        raise GateError(said[-4000:])
+        raise GateError(output[-4000:])
 
 
 # -- the verifiers of the guide's page "Verify signatures"
@@ -331,9 +333,9 @@ def signatures(work: Workshop) -> None:
             *_verifier(work, language), SECRET, input="".join(map(_line, every))
         ).split()
         wrong = [
-            f"{language}: {each['method']} {each['check']} should be {each['expected']}"
-            for each, verdict in zip(every, verdicts, strict=True)
-            if (verdict == "1") != (each["expected"] == "accepted")
+            f"{language}: {case['method']} {case['check']} should be {case['expected']}"
+            for case, verdict in zip(every, verdicts, strict=True)
+            if (verdict == "1") != (case["expected"] == "accepted")
         ]
         if wrong:
             raise GateError("\n".join(wrong))
@@ -352,8 +354,8 @@ def inspector(work: Workshop) -> None:
     arguments = json.dumps({"method": "GET", "path": "/v1/customers/"})
     call = ("tools/call", "--tool-name", "call", "--tool-args-json", arguments)
     for method, words in ((("tools/list", "--strict"), '"prove"'), (call, "200 ")):
-        if words not in (said := work.run(*inspect, "--method", *method, env=own)):
-            raise GateError(said)
+        if words not in (output := work.run(*inspect, "--method", *method, env=own)):
+            raise GateError(output)
 
 
 GENERATORS: tuple[Step, ...] = (
@@ -395,8 +397,8 @@ def main() -> None:
             pool.submit(take, tools, step, version, servers[version]) for step, version in chosen
         ]
         try:
-            for each in running:
-                each.result()
+            for future in running:
+                future.result()
         finally:
             pool.shutdown(cancel_futures=True)
     for server in servers.values():

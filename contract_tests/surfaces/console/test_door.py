@@ -62,10 +62,12 @@ def test_the_token_and_no_other_opens_all_of_it(visitor: Visitor) -> None:
     response = log_in(visitor, TOKEN)
     cookie = response.headers["set-cookie"]
     assert (response.status_code, response.headers["location"]) == (303, f"{PLACE}events")
-    assert all(each in cookie for each in ("HttpOnly", "SameSite=strict", "Path=/_emulator/"))
+    assert all(
+        attribute in cookie for attribute in ("HttpOnly", "SameSite=strict", "Path=/_emulator/")
+    )
     assert "s3cr" not in cookie
     assert visitor.open().status == 200
-    assert visitor.do("advance", by="1d").said("notice").startswith("Advanced to ")
+    assert visitor.do("advance", by="1d").text_of("notice").startswith("Advanced to ")
     with visitor.http.stream("GET", f"{PLACE}stream", params={"app": "door"}) as stream:
         assert stream.headers["content-type"].startswith("text/event-stream")
     assert visitor.http.get("/_emulator/clock").status_code == 403, (
@@ -138,12 +140,12 @@ def test_a_payment_is_confirmed_on_the_phone(sandbox: Sandbox, person: httpx.Cli
         assert "Rien à confirmer" in french
         assert '<html lang="fr">' in french
     intent = asked(sandbox, description="<b>Basket</b>")
-    shown = person.get(f"/{PHONE}")
-    assert re.search(r"Pay 5,000\sXAF to ", shown.text)
-    assert "&lt;b&gt;Basket" in shown.text
-    said = press(person, shown.text, "approve", pin="9876")
-    assert "You have confirmed the payment." in said.text
-    assert "9876" not in said.text
+    phone = person.get(f"/{PHONE}")
+    assert re.search(r"Pay 5,000\sXAF to ", phone.text)
+    assert "&lt;b&gt;Basket" in phone.text
+    confirmation = press(person, phone.text, "approve", pin="9876")
+    assert "You have confirmed the payment." in confirmation.text
+    assert "9876" not in confirmation.text
     assert sandbox.api.get(f"/payment-intents/{intent['id']}/")["status"] == "succeeded"
 
 
@@ -166,9 +168,9 @@ def test_it_loads_nothing_from_elsewhere_and_pages_of_others_may_not_use_it(
 ) -> None:
     """Nor does a strange form do anything. Programs get JSON at the same address."""
     asked(sandbox)
-    shown = person.get(f"/{PHONE}")
-    assert "default-src 'none'" in shown.headers["content-security-policy"]
-    assert not re.findall(r"(?:src|href)=\"(?:https?:)?//", shown.text)
+    phone = person.get(f"/{PHONE}")
+    assert "default-src 'none'" in phone.headers["content-security-policy"]
+    assert not re.findall(r"(?:src|href)=\"(?:https?:)?//", phone.text)
     url = f"/{PHONE}/answer"
     assert (
         person.post(

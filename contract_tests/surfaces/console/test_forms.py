@@ -25,8 +25,8 @@ def test_the_clock_is_moved_and_reported_once(sandbox: Sandbox) -> None:
     sandbox.subscribe()
     with visiting(sandbox) as visitor:
         page = visitor.do("advance", by="31d")
-        assert page.said("notice") == "Advanced to 1 Feb 2026, 00:00: 1 job done, 3 events."
-        assert "1 Feb 2026" in page.said("now")
+        assert page.text_of("notice") == "Advanced to 1 Feb 2026, 00:00: 1 job done, 3 events."
+        assert "1 Feb 2026" in page.text_of("now")
         assert not visitor.follow(str(page.response.url)).has("notice"), "a notice is shown once"
         visitor.do("run", **{"rate:number": "60"})
         assert sandbox.control.get("/clock")["rate"] == 60
@@ -68,7 +68,7 @@ def test_what_is_wrong_is_said_and_nothing_happens(sandbox: Sandbox) -> None:
         for action, form, why in WRONG:
             page = visitor.do(action, **form)
             assert (page.status, 'class="notice bad"' in page.html) == (200, True), (action, form)
-            assert why in page.said("notice")
+            assert why in page.text_of("notice")
     assert sandbox.control.get("/clock") == before
 
 
@@ -91,11 +91,12 @@ def test_what_is_arranged_is_said_in_sentences_and_removed_one_by_one(sandbox: S
         }
         page = visitor.do("outcome", "failures", **form, **{"match.amount:number": ""})
         assert (
-            page.said("notice") == "Arranged: the next payment fails · INSUFFICIENT_FUNDS · once."
+            page.text_of("notice")
+            == "Arranged: the next payment fails · INSUFFICIENT_FUNDS · once."
         )
         assert arranged(page) == ["the next payment fails · INSUFFICIENT_FUNDS · once"]
         assert sandbox.pay()["last_error"]["code"] == "INSUFFICIENT_FUNDS"
-        assert "No failures arranged" in visitor.open("failures").said("arranged")
+        assert "No failures arranged" in visitor.open("failures").text_of("arranged")
         for fault in (
             {"then:json": '{"status": 503}', "match.path": "/customers/", "times:number": "2"},
             {"then:json": '{"lose": true}', "match.event": "invoice.paid"},
@@ -109,12 +110,14 @@ def test_what_is_arranged_is_said_in_sentences_and_removed_one_by_one(sandbox: S
             "the next request gets HTTP 503 · /customers/ · 2 times",
         ]
         lost = next(
-            each["id"] for each in sandbox.control.get("/faults")["data"] if "lose" in each["then"]
+            fault["id"]
+            for fault in sandbox.control.get("/faults")["data"]
+            if "lose" in fault["then"]
         )
         visitor.do("remove_fault", "failures", _id=lost)
         outcome = sandbox.control.get("/outcomes")["data"][0]["id"]
         assert len(arranged(visitor.do("remove_outcome", "failures", _id=outcome))) == 1
-        assert "No failures arranged" in visitor.do("clear_faults", "failures").said("arranged")
+        assert "No failures arranged" in visitor.do("clear_faults", "failures").text_of("arranged")
         for part in ("requests", "webhooks"):
             offered = findall(
                 r'<option value="(\{[^"]*)"', visitor.open("failures", about=part).html
@@ -130,7 +133,7 @@ def test_what_is_arranged_is_said_in_sentences_and_removed_one_by_one(sandbox: S
 def test_settings_are_saved_as_they_are_shown(sandbox: Sandbox) -> None:
     """The form sends every setting; those that were not touched stay what they are."""
 
-    def shown(html: str) -> Iterator[tuple[str, str]]:
+    def values(html: str) -> Iterator[tuple[str, str]]:
         form = html.split('class="card settings"')[1]
         for tag, name in findall(r'(<input [^>]*name="(settings[^"]+)"[^>]*>)', form):
             yield name, unescape(search(r'value="([^"]*)"', tag)[1])
@@ -146,11 +149,11 @@ def test_settings_are_saved_as_they_are_shown(sandbox: Sandbox) -> None:
 
     before = sandbox.control.get("/app")["settings"]
     with visiting(sandbox) as visitor:
-        form = dict(shown(visitor.open("settings").html))
+        form = dict(values(visitor.open("settings").html))
         names = {name.split(":")[0].split(".")[1] for name in form}
         assert names == before.keys() - ASSUMPTIONS.keys() - {"assumptions"}
         assert "null" not in form.values()
-        assert visitor.do("settings", "settings", **form).said("notice") == "Settings saved."
+        assert visitor.do("settings", "settings", **form).text_of("notice") == "Settings saved."
         unnamed = {
             "name": None,
             "address": [],
@@ -185,7 +188,9 @@ def test_each_assumption_is_a_choice_with_its_sentence_and_its_meanings(sandbox:
             "settings", "assumptions", **{"settings.assumptions.webhook_success": "2xx"}
         )
         meaning = ASSUMPTIONS["webhook_success"].values["2xx"]
-        assert page.said("notice") == f"Settings saved. {meaning}", "what is different from now on"
+        assert page.text_of("notice") == f"Settings saved. {meaning}", (
+            "what is different from now on"
+        )
         assert "B-58" in page.text
         assert sandbox.control.get("/app")["settings"]["assumptions"]["webhook_success"] == "2xx"
         assert 'value="2xx" checked' in visitor.open("assumptions").html
@@ -208,7 +213,7 @@ def test_a_world_is_saved_taken_out_brought_in_and_put_back(sandbox: Sandbox) ->
             "/_emulator/console/snapshots/one/export", params={"app": visitor.app}
         )
         assert exported.headers["content-disposition"] == 'attachment; filename="one.json"'
-        assert visitor.do("reset", "snapshots").said("notice").startswith("This App was reset")
+        assert visitor.do("reset", "snapshots").text_of("notice").startswith("This App was reset")
         shared = visitor.http.get(
             "/_emulator/console/snapshots/one/export", params={"app": visitor.app, "share": "true"}
         )
@@ -219,7 +224,7 @@ def test_a_world_is_saved_taken_out_brought_in_and_put_back(sandbox: Sandbox) ->
         page = visitor.do(
             "import", "snapshots", _id="two", **{":json": json.dumps(exported.json())}
         )
-        assert page.said("notice") == "Imported as two."
+        assert page.text_of("notice") == "Imported as two."
         assert sandbox.api.get("/customers/")["pagination"]["count"] == 0
         visitor.do("restore", "snapshots", _id="two")
         assert sandbox.api.get("/customers/")["pagination"]["count"] == 1
@@ -241,14 +246,14 @@ def test_a_request_is_undone_an_object_set_and_an_event_triggered(sandbox: Sandb
         assert "blocked" in page.text
         assert sandbox.control.get(f"/objects/{customer}")["status"] == "blocked"
         assert (
-            visitor.do("trigger", "events", event="invoice.paid").said("notice")
+            visitor.do("trigger", "events", event="invoice.paid").text_of("notice")
             == "Triggered invoice.paid."
         )
         assert "invoice.paid" in [event["type"] for event in sandbox.events()]
-        shown = visitor.open(f"requests/{request}")
-        assert customer in shown.said("fields")
-        assert "customer.created" in shown.said("caused")
-        assert "POST /v1/customers/" in visitor.open(f"objects/{customer}").said("why")
+        page = visitor.open(f"requests/{request}")
+        assert customer in page.text_of("fields")
+        assert "customer.created" in page.text_of("caused")
+        assert "POST /v1/customers/" in visitor.open(f"objects/{customer}").text_of("why")
         visitor.do("rewind", to=request)
         assert visitor.open(f"objects/{customer}").status == 404
 
@@ -292,18 +297,18 @@ def test_a_form_leads_nowhere_but_to_the_console() -> None:
 
 def pressed(visitor: Visitor, page: Page, **chosen: str) -> Page:
     """Return the target of the recorder's form; ``chosen`` are options that its selects offer."""
-    found = search(
+    form = search(
         r'<form method="post" action="([^"]+)"[^>]*data-testid="recorder"[^>]*>(.*?)</form>',
         page.html,
         DOTALL,
     )
-    assert found, page.html
-    hidden = dict(findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', found[2]))
+    assert form, page.html
+    hidden = dict(findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', form[2]))
     for name, option in chosen.items():
-        assert f'name="{name}"' in found[2]
-        assert f"<option>{option}</option>" in found[2]
+        assert f'name="{name}"' in form[2]
+        assert f"<option>{option}</option>" in form[2]
     fields = {name: unescape(value) for name, value in hidden.items()}
-    return Page(visitor.http.post(unescape(found[1]), data={**fields, **chosen}))
+    return Page(visitor.http.post(unescape(form[1]), data={**fields, **chosen}))
 
 
 @pytest.mark.parametrize("form", FILES)
@@ -311,17 +316,17 @@ def test_what_is_done_between_two_clicks_is_a_file(sandbox: Sandbox, form: str) 
     sandbox.customer(email="before@example.com")
     with visiting(sandbox) as visitor:
         page = pressed(visitor, visitor.open("requests"))
-        assert page.said("notice").startswith("Recording")
-        assert page.said("recorded") == "Recording: 0 requests"
+        assert page.text_of("notice").startswith("Recording")
+        assert page.text_of("recorded") == "Recording: 0 requests"
         visitor.do("trigger", "events", event="customer.created")
         sandbox.api.post("/customers/", {"email": "within@example.com", "name": "Awa"})
         page = visitor.open("requests")
-        assert page.said("recorded") == "Recording: 2 requests"
+        assert page.text_of("recorded") == "Recording: 2 requests"
         assert search(r'id="recorded" data-live', page.html), (
             "the number is brought up to date without a reload"
         )
         test = pressed(visitor, page, _as=form)
-        assert test.said("notice") == "2 requests were recorded."
+        assert test.text_of("notice") == "2 requests were recorded."
         sandbox.customer(email="after@example.com")
         text = visitor.http.get(str(test.elements["download"]["href"]))
         again = visitor.open("requests")
@@ -330,7 +335,7 @@ def test_what_is_done_between_two_clicks_is_a_file(sandbox: Sandbox, form: str) 
             in visitor.follow(next(link for link in again.links if "/recording?" in link)).html
         )
     assert f'filename="{FILES[form]}"' in text.headers["content-disposition"]
-    assert [f"{each}@" in text.text for each in ("before", "within", "after")] == [
+    assert [f"{name}@" in text.text for name in ("before", "within", "after")] == [
         False,
         True,
         False,
@@ -343,11 +348,11 @@ def test_a_stop_without_requests_says_so(sandbox: Sandbox) -> None:
     with visiting(sandbox) as visitor:
         started = pressed(visitor, visitor.open("requests"))
         assert (
-            pressed(visitor, started).said("notice")
+            pressed(visitor, started).text_of("notice")
             == "Nothing was recorded: no request came since the start."
         )
         stale = pressed(visitor, started)  # the page of another tab, where it is not stopped yet
-        assert stale.said("notice").startswith("No recording is under way")
+        assert stale.text_of("notice").startswith("No recording is under way")
         with sandbox.expect():
             unknown = visitor.open("recording", since="req_none")
         assert (unknown.status, "req_none" in unknown.text) == (404, True)

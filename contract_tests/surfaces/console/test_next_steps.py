@@ -316,10 +316,10 @@ def test_each_offered_step_leads_where_its_label_says(sandbox: Sandbox, case: st
         for name, leads_to in expected.items():
             mark = sandbox.api.request("GET", "/customers/").headers["request-id"]
             page = visitor.do("step", f"objects/{id}", _id=id, _name=name)
-            assert 'class="notice good"' in page.html, (name, page.said("notice"))
+            assert 'class="notice good"' in page.html, (name, page.text_of("notice"))
             sandbox.settle()
-            found = sandbox.control.http.get(f"/objects/{id}")
-            after = found.json() if found.is_success else None
+            response = sandbox.control.http.get(f"/objects/{id}")
+            after = response.json() if response.is_success else None
             if callable(leads_to):
                 assert leads_to(sandbox, before, after), (name, after)
             else:
@@ -370,15 +370,15 @@ def test_a_request_is_sent_again_and_the_new_one_is_shown(sandbox: Sandbox) -> N
             for name, value in findall(r'name="([^"]*)" value="([^"]*)"', form[1])
         }
         page = visitor.do("send", **{**fields, "_body": fields["_body"].replace("buyer0", "other")})
-        assert page.said("notice") == "Sent: 201."
-        shown = page.response.url.path.rpartition("/")[2]
-        assert (shown != before, shown.startswith("req_")) == (True, True)
+        assert page.text_of("notice") == "Sent: 201."
+        request = page.response.url.path.rpartition("/")[2]
+        assert (request != before, request.startswith("req_")) == (True, True)
         page = visitor.do("send", **fields)
-        assert "exists already" in page.said("notice")
+        assert "exists already" in page.text_of("notice")
         assert "409" in page.text
         visitor.do("send", _method="GET", _path="/v1/customers/?page_size=1", _body="")
         for changed, why in UNSENT:
-            assert why in visitor.do("send", **{**fields, **changed}).said("notice"), changed
+            assert why in visitor.do("send", **{**fields, **changed}).text_of("notice"), changed
     assert sandbox.control.get("/requests")["data"][0]["path"] == "/v1/customers/?page_size=1"
     assert [customer["lastname"] for customer in sandbox.api.get("/customers/")["data"]] == [
         "<b>",

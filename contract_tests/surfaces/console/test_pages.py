@@ -67,18 +67,18 @@ def fill(sandbox: Sandbox, text: str = NASTY) -> dict[str, Any]:
 
 def faults(page: Page) -> list[str]:
     """Return a page's faults: strangers' markup, inline scripts and styles, missing words."""
-    found = []
+    wrong = []
     if (
         page.html.count("<script") != 1
         or page.html.count("<style") != 1
         or "<img src=x" in page.html
         or "49 <" in page.html
     ):
-        found.append("strange markup")
-    found += page.strange
+        wrong.append("strange markup")
+    wrong += page.strange
     if not re.search(r"<h1", page.html) or "<title>" not in page.html:
-        found.append("no heading")
-    return found
+        wrong.append("no heading")
+    return wrong
 
 
 def test_an_empty_world_has_every_page_in_french(sandbox: Sandbox) -> None:
@@ -118,7 +118,7 @@ def test_every_status_and_transition_has_words_and_a_status_agrees_with_the_noun
     """In French: a participle is feminine where the noun is."""
     french, rows = (
         language_of("fr"),
-        [(each.kind.kind, row) for each in STATE_MACHINES for row in each.rows],
+        [(machine.kind.kind, row) for machine in STATE_MACHINES for row in machine.rows],
     )
     assert {row.trigger for _, row in rows} <= TRANSITIONS.keys()
     assert {
@@ -143,12 +143,14 @@ def test_what_strangers_wrote_shows_as_text_on_every_page_and_reading_changes_no
         sandbox.control.get("/clock"),
     )
     kinds = ("requests", "emails", "events")
-    shown = [f"{kind}/{sandbox.control.get(f'/{kind}')['data'][0]['id']}" for kind in kinds[:2]]
+    details = [f"{kind}/{sandbox.control.get(f'/{kind}')['data'][0]['id']}" for kind in kinds[:2]]
     with visiting(sandbox) as visitor:
-        for path in ["", *LISTS, *shown, *(f"objects/{id}" for id in ids.values())]:
+        for path in ["", *LISTS, *details, *(f"objects/{id}" for id in ids.values())]:
             page = visitor.open(path)
             assert (page.status, faults(page)) == (200, []), path
-        assert NASTY.replace('"', '\\"') in visitor.open(f"objects/{ids['customer']}").said("json")
+        assert NASTY.replace('"', '\\"') in visitor.open(f"objects/{ids['customer']}").text_of(
+            "json"
+        )
         assert WORD in visitor.open("search", q=WORD.lower()).text
         assert visitor.open("search", q=f" {ids['customer']} ").response.url.path.endswith(
             ids["customer"]
@@ -188,15 +190,19 @@ def test_each_status_of_each_kind_has_its_pages_and_every_link_of_the_console_le
             *((kind, "") for kind in sandbox.control.get("/counts")),
             *sorted(statuses),
         ]:
-            shown, *_ = sandbox.control.get("/objects", kind=kind)["data"]
+            object, *_ = sandbox.control.get("/objects", kind=kind)["data"]
             if status:
-                sandbox.control.request("PATCH", f"/objects/{shown['id']}", json={"status": status})
+                sandbox.control.request(
+                    "PATCH", f"/objects/{object['id']}", json={"status": status}
+                )
             for language in ("fr", "en"):
-                page = visitor.open(f"objects/{shown['id']}", lang=language)
+                page = visitor.open(f"objects/{object['id']}", lang=language)
                 assert (page.status, faults(page)) == (200, []), (kind, status)
                 links |= {*page.links}
                 if kind in BOUGHT:
-                    assert visitor.open(f"/{BOUGHT[kind]}/{shown['id']}", lang=language).status in (
+                    assert visitor.open(
+                        f"/{BOUGHT[kind]}/{object['id']}", lang=language
+                    ).status in (
                         200,
                         404,
                         410,
@@ -233,7 +239,7 @@ def test_what_is_not_there_is_a_page_that_says_so(sandbox: Sandbox) -> None:
             path, _, query = address.partition("?")
             page = visitor.open(path, **dict([query.split("=")] if query else []))
             assert (page.status, "<b>" in page.html) == (status, False), address
-            assert path.startswith("static") or page.said("problem")
+            assert path.startswith("static") or page.text_of("problem")
 
 
 def test_a_page_may_load_and_run_only_our_own_files(sandbox: Sandbox) -> None:
@@ -270,7 +276,7 @@ def test_its_address_answers_whatever_is_accepted_and_programs_still_meet_the_co
     with visiting(sandbox) as visitor:
         for path in ("/_emulator", "/_emulator/console/"):
             assert visitor.open(path).response.url.path == "/_emulator/"
-        assert [visitor.open(**live).said("count-customer") for live in ({}, {"live": "1"})] == [
+        assert [visitor.open(**live).text_of("count-customer") for live in ({}, {"live": "1"})] == [
             "1",
             "0",
         ]
@@ -313,7 +319,7 @@ def test_an_object_is_explained_and_leads_on(sandbox: Sandbox) -> None:
         page = visitor.open(f"objects/{invoice['id']}")
         french = visitor.open(f"objects/{invoice['id']}", lang="fr")
         assert "invoice.paid" in visitor.open("schedule", until="P3M").text
-    why = page.said("why")
+    why = page.text_of("why")
     assert why.startswith(
         "Why is it in this state? When Requests Clock and jobs Money and states Webhooks Emails"
     )
@@ -325,11 +331,11 @@ def test_an_object_is_explained_and_leads_on(sandbox: Sandbox) -> None:
     ):
         assert text in why
     assert "no longer covers" not in why
-    assert "Pourquoi cet état ? Quand Requêtes Horloge et tâches Argent et états" in french.said(
+    assert "Pourquoi cet état ? Quand Requêtes Horloge et tâches Argent et états" in french.text_of(
         "why"
     )
-    assert "L’abonnement se renouvelle" in french.said("why")
-    leads = page.said("relations")
+    assert "L’abonnement se renouvelle" in french.text_of("why")
+    leads = page.text_of("relations")
     assert all(
         name in leads for name in ("Customer", "Subscription", "Payment intent", "Transaction")
     )
@@ -356,12 +362,12 @@ def test_a_row_says_what_it_is_about(sandbox: Sandbox) -> None:
         "POST", "/refunds/", 404, "TRANSACTION_NOT_FOUND", json={"transaction": "trans_0"}
     )
     with visiting(sandbox) as visitor:
-        said = {
+        texts = {
             path: visitor.open(path, **query).text.replace("\N{NO-BREAK SPACE}", " ")
             for path, query in ROWS.items()
         }
-    assert {path: text for path, text in ROW_TEXTS.items() if text not in said[path]} == {}
-    assert "2 of 2 failed" in said["webhooks"]
+    assert {path: text for path, text in ROW_TEXTS.items() if text not in texts[path]} == {}
+    assert "2 of 2 failed" in texts["webhooks"]
 
 
 ROWS: dict[str, dict[str, str]] = {
@@ -395,7 +401,7 @@ def test_money_states_and_events_are_plotted_with_tables_of_the_same_facts(
     with visiting(sandbox) as visitor:
         page = visitor.open("charts")
         assert "<svg role" not in page.html
-        assert "No money moved." in page.said("plot-money")
+        assert "No money moved." in page.text_of("plot-money")
         sandbox.endpoint(inbox(sandbox, "shop"))
         sandbox.subscribe(FAILING_PHONE)
         sandbox.subscribe()
@@ -408,15 +414,15 @@ def test_money_states_and_events_are_plotted_with_tables_of_the_same_facts(
         restored = visitor.open("charts", lang="en")
     plots = ["plot-money", "plot-states", "plot-events", "plot-attempts"]
     assert findall(r'<svg role="img" aria-labelledby="(\S+)-title', page.html) == plots
-    assert f"{curve['amount']:,}" in page.said("plot-money")
-    assert f"{curve['amount']:,}" in restored.said("plot-money")
-    assert "unpaid" in page.said("plot-states")
-    assert "Awa Diop · Basic" in page.said("plot-states")
-    assert page.said("plot-events").count("invoice.paid") == 3, (
+    assert f"{curve['amount']:,}" in page.text_of("plot-money")
+    assert f"{curve['amount']:,}" in restored.text_of("plot-money")
+    assert "unpaid" in page.text_of("plot-states")
+    assert "Awa Diop · Basic" in page.text_of("plot-states")
+    assert page.text_of("plot-events").count("invoice.paid") == 3, (
         "the row and a line of the table for each"
     )
-    assert "invoice.paid: 200" in page.said("plot-attempts")
-    assert "réussi" in french.said("plot-attempts")
+    assert "invoice.paid: 200" in page.text_of("plot-attempts")
+    assert "réussi" in french.text_of("plot-attempts")
 
 
 def test_all_money_is_drawn_and_a_plot_of_a_part_says_so_on_the_axis_of_all(
@@ -426,7 +432,7 @@ def test_all_money_is_drawn_and_a_plot_of_a_part_says_so_on_the_axis_of_all(
         sandbox.subscribe(unit_amount=500, currency="XAF", interval="week")
     sandbox.advance("364d")
     totals = sandbox.control.get("/ledger", page_size=1)["totals"]
-    merchant = next(each["amount"] for each in totals if each["account"] == "merchant")
+    merchant = next(total["amount"] for total in totals if total["account"] == "merchant")
     entries = sandbox.control.get("/ledger", page_size=1, account="merchant")["entries"][
         "pagination"
     ]["count"]
@@ -434,8 +440,8 @@ def test_all_money_is_drawn_and_a_plot_of_a_part_says_so_on_the_axis_of_all(
     with visiting(sandbox) as visitor:
         page = visitor.open("charts")
     assert (entries, events > 300) == (106, True)
-    assert f"The last 300 of {events:,} events." in page.said("plot-states")
-    assert "The last" not in page.said("plot-money")
+    assert f"The last 300 of {events:,} events." in page.text_of("plot-states")
+    assert "The last" not in page.text_of("plot-money")
     rows = findall(r"<tr><td>(\d+ \w+ \d+), [\d:]+</td><td>XAF</td><td[^>]*>([\d,]+)", page.html)
     assert (len(rows), rows[0][0], rows[-1][1]) == (entries, "1 Jan 2026", f"{merchant:,}")
     plots = [
@@ -455,18 +461,18 @@ def test_all_money_is_drawn_and_a_plot_of_a_part_says_so_on_the_axis_of_all(
 def test_coverage_says_how_much_was_used_and_what_was_not(sandbox: Sandbox) -> None:
     """It begins with what an application that sells subscriptions has not seen."""
     sandbox.customer()
-    found = sandbox.control.get("/coverage")
+    coverage = sandbox.control.get("/coverage")
     with visiting(sandbox) as visitor:
         page = visitor.open("coverage")
         sandbox.subscribe()
         sandbox.settle()
-        needs = visitor.open("coverage").said("needs")
-    total = found["operations"]["total"]
-    assert page.said("answer").startswith(
+        needs = visitor.open("coverage").text_of("needs")
+    total = coverage["operations"]["total"]
+    assert page.text_of("answer").startswith(
         f"2 of {total} operations of the service were called, and 1 of "
     )
-    assert "createCustomer" in page.said("groups")
-    assert all(name in page.said("groups") for name in found["errors"]["missing"])
+    assert "createCustomer" in page.text_of("groups")
+    assert all(name in page.text_of("groups") for name in coverage["errors"]["missing"])
     assert "needs" not in page.elements
     assert "a renewal that fails subscription past_due" in " ".join(needs.split())
     assert "a refund that fails" not in needs, "it has no refund"
@@ -498,20 +504,20 @@ def test_an_inbox_shows_what_it_received_and_its_response_is_set_and_cleared(
     sandbox.customer()
     sandbox.settle()
     with visiting(sandbox) as visitor:
-        assert "shop" in visitor.open("inbox").said("inboxes")
+        assert "shop" in visitor.open("inbox").text_of("inboxes")
         page = visitor.open("inbox/shop")
-        assert page.said("answer") == "It answers with 200 at once. 2 requests received."
-        assert "customer.created 200 signature valid" in page.said("received")
+        assert page.text_of("answer") == "It answers with 200 at once. 2 requests received."
+        assert "customer.created 200 signature valid" in page.text_of("received")
         page = visitor.do(
             "response",
             "inbox/shop",
             **{"_id": "shop", "status:number": "500", "delay_ms:number": "5"},
         )
-        assert page.said("notice") == "From now on it answers with 500."
-        assert page.said("answer").startswith("It answers with 500 after 5 ms.")
+        assert page.text_of("notice") == "From now on it answers with 500."
+        assert page.text_of("answer").startswith("It answers with 500 after 5 ms.")
         page = visitor.do("clear_response", "inbox/shop", _id="shop")
-        assert page.said("notice") == "From now on it answers with 200."
-        assert "It answers with 200 at once." in page.said("answer")
+        assert page.text_of("notice") == "From now on it answers with 200."
+        assert "It answers with 200 at once." in page.text_of("answer")
 
 
 REPORT = Report(
@@ -536,14 +542,14 @@ def test_the_report_of_an_examination_is_opened(sandbox: Sandbox) -> None:
         page = opened(visitor, as_json(REPORT))
         passed = opened(visitor, as_json(Report("test app", "No problem in 4 cases.")))
     assert page.status == 200
-    assert page.said("report").startswith("test all Found something")
-    assert [word for word in words if word not in page.said("report")] == []
+    assert page.text_of("report").startswith("test all Found something")
+    assert [word for word in words if word not in page.text_of("report")] == []
     assert "<b>" not in page.html
-    assert passed.said("report").startswith("test app Passed")
+    assert passed.text_of("report").startswith("test app Passed")
     with visiting(sandbox) as visitor:
         for text in ("", "{", "[]", '{"headline": 1}', "[" * 10_000):
             page = opened(visitor, text)
-            assert (page.status, page.said("report-error")) == (
+            assert (page.status, page.text_of("report-error")) == (
                 422,
                 "This is not the JSON of a report.",
             )

@@ -40,10 +40,10 @@ INVOICE = {"line_items": [{"description": "Basket", "unit_amount": 900}]}
 class Seconds:
     """Real time in the journal, which passes as the test says; a request takes a millisecond."""
 
-    now, each = 1000.0, 0.001
+    now, step = 1000.0, 0.001
 
     def perf_counter(self) -> float:
-        self.now += self.each
+        self.now += self.step
         return self.now
 
 
@@ -57,20 +57,22 @@ def seconds(monkeypatch: pytest.MonkeyPatch) -> Iterator[Seconds]:
 def audit(sandbox: Sandbox) -> Any:
     """Return the audit; every rule is in just one of its lists."""
     report = sandbox.control.get("/audit")
-    rules = [each["rule"] for part in ("findings", "kept", "untried") for each in report[part]]
+    rules = [
+        finding["rule"] for part in ("findings", "kept", "untried") for finding in report[part]
+    ]
     assert sorted(rules) == sorted(rule.name for rule in every_rule())
     return report
 
 
 def untried(sandbox: Sandbox) -> set[str]:
-    return {each["rule"] for each in audit(sandbox)["untried"]}
+    return {rule["rule"] for rule in audit(sandbox)["untried"]}
 
 
-def found(sandbox: Sandbox, rule: str) -> list[str]:
+def broken_by(sandbox: Sandbox, rule: str) -> list[str]:
     """Return a broken rule's requests and objects; a rule with nothing to judge fails the test."""
     assert rule not in untried(sandbox), "there was no occasion"
-    findings = [each for each in audit(sandbox)["findings"] if each["rule"] == rule]
-    return [id for each in findings for id in each["requests"] + each["object_ids"]]
+    findings = [finding for finding in audit(sandbox)["findings"] if finding["rule"] == rule]
+    return [id for finding in findings for id in finding["requests"] + finding["object_ids"]]
 
 
 def send(sandbox: Sandbox, method: str, path: str, body: Any = None, **headers: str) -> str:
@@ -89,7 +91,7 @@ def test_findings_name_what_shows_them_the_gravest_and_the_newest_first(sandbox:
     refunds = [send(sandbox, "POST", "/refunds/", body) for _ in range(22)]
     report = audit(sandbox)
     assert audit(sandbox) == report, "looking changes nothing"
-    assert [each["severity"] for each in report["findings"]] == ["error", "warning", "info"]
+    assert [finding["severity"] for finding in report["findings"]] == ["error", "warning", "info"]
     finding = report["findings"][1]
     assert (finding["rule"], finding["count"], finding["section"]) == (
         "refund-without-key",
@@ -125,7 +127,7 @@ def test_a_careful_client_has_a_clean_audit(
     sandbox.api.get(f"/checkout-sessions/{session['id']}/")
     report = audit(sandbox)
     assert report["findings"] == []
-    assert {each["rule"] for each in report["kept"]} >= {
+    assert {rule["rule"] for rule in report["kept"]} >= {
         *("ignored-retry-after", "unsafe-retry", "idempotency-key-reused", "retried-too-soon"),
         *(
             "retried-too-often",
@@ -144,7 +146,7 @@ def test_a_rejected_request_that_is_sent_again_is_found(sandbox: Sandbox) -> Non
             send(sandbox, "POST", "/customers/", {"email": "awa@example.com", **fields})
             for _ in range(3)
         ]
-        assert found(sandbox, "retried-refusal")[:2] == sent[:0:-1]
+        assert broken_by(sandbox, "retried-refusal")[:2] == sent[:0:-1]
 
 
 def test_what_is_no_retry_of_a_rejected_request(sandbox: Sandbox, seconds: Seconds) -> None:
@@ -169,7 +171,7 @@ def test_what_is_no_retry_of_a_rejected_request(sandbox: Sandbox, seconds: Secon
         sandbox.api.rejected(
             "POST", "/customers/", 403, "PERMISSION_DENIED", json={"email": email, "name": "A"}
         )
-    assert found(sandbox, "retried-refusal") == []
+    assert broken_by(sandbox, "retried-refusal") == []
 
 
 @pytest.mark.parametrize(
@@ -221,7 +223,7 @@ def test_when_a_failure_is_tried_again(
         else:
             seconds.now += float(word)
     assert rule not in untried(sandbox)
-    assert {each["rule"]: each["count"] for each in audit(sandbox)["findings"]}.get(
+    assert {finding["rule"]: finding["count"] for finding in audit(sandbox)["findings"]}.get(
         rule, 0
     ) == count
 
@@ -235,9 +237,9 @@ def test_a_client_that_waits_longer_than_half_a_minute_has_no_time_limit(
         (30, "shop/1.0", 0),
         (40, "shop/1.0", 1),
     ):
-        seconds.each = passed
+        seconds.step = passed
         send(sandbox, "GET", "/customers/", **{"User-Agent": agent})
-        assert len(found(sandbox, "no-time-limit")) == count
+        assert len(broken_by(sandbox, "no-time-limit")) == count
 
 
 @pytest.mark.parametrize("keys", ["--", "ab", "a-", "aa"])
@@ -253,11 +255,11 @@ def test_a_retry_keeps_its_key(sandbox: Sandbox, seconds: Seconds, keys: str) ->
     seconds.now += 60
     send(sandbox, "POST", "/invoices/", {**body, "footer": "Another"}, **failing("E"))
     send(sandbox, "POST", "/invoices/", {**body, "footer": "Several"})  # as long, and not the same
-    assert found(sandbox, "unsafe-retry") == [again] * (keys != "aa")
-    assert found(sandbox, "retried-too-soon") == [again]
+    assert broken_by(sandbox, "unsafe-retry") == [again] * (keys != "aa")
+    assert broken_by(sandbox, "retried-too-soon") == [again]
     if second:
         other = send(sandbox, "POST", "/invoices/", {**body, "footer": "Thanks"}, **second)
-        assert found(sandbox, "idempotency-key-reused") == [other]
+        assert broken_by(sandbox, "idempotency-key-reused") == [other]
 
 
 def test_polling_is_found(sandbox: Sandbox, seconds: Seconds) -> None:
@@ -270,9 +272,9 @@ def test_polling_is_found(sandbox: Sandbox, seconds: Seconds) -> None:
         seconds.now += 31
     for _ in range(MANY_READS - 1):
         send(sandbox, "GET", few)
-    assert found(sandbox, "polling") == []
+    assert broken_by(sandbox, "polling") == []
     reads = [send(sandbox, "GET", often) for _ in range(MANY_READS)]
-    assert found(sandbox, "polling") == reads[::-1]
+    assert broken_by(sandbox, "polling") == reads[::-1]
 
 
 def test_a_list_is_read_whole_and_by_large_pages(sandbox: Sandbox, seconds: Seconds) -> None:
@@ -289,12 +291,12 @@ def test_a_list_is_read_whole_and_by_large_pages(sandbox: Sandbox, seconds: Seco
         return sent
 
     first = send(sandbox, "GET", "/products/")
-    assert found(sandbox, "first-page-only") == [first]
+    assert broken_by(sandbox, "first-page-only") == [first]
     read(MANY_PAGES - 1, 0.1)
     read(MANY_PAGES + 1, 10)
-    assert found(sandbox, "first-page-only") == found(sandbox, "small-pages") == []
+    assert broken_by(sandbox, "first-page-only") == broken_by(sandbox, "small-pages") == []
     pages = read(MANY_PAGES + 1, 0.1)
-    assert found(sandbox, "small-pages") == pages[:0:-1]
+    assert broken_by(sandbox, "small-pages") == pages[:0:-1]
 
 
 def test_a_session_whose_outcome_was_never_checked_is_found(sandbox: Sandbox) -> None:
@@ -304,12 +306,12 @@ def test_a_session_whose_outcome_was_never_checked_is_found(sandbox: Sandbox) ->
     path = f"/checkout-sessions/{sandbox.session(success_url=url)['id']}/"
     assert "completion-unconfirmed" in untried(sandbox)
     (made,) = sandbox.control.pages("/requests", operation="createCheckoutSession")
-    assert found(sandbox, "session-id-escaped") == [made["id"]]
+    assert broken_by(sandbox, "session-id-escaped") == [made["id"]]
     for confirmation in (path, "/checkout-sessions/"):
         sandbox.buy(sandbox.api.get(path) if confirmation == path else sandbox.session())
-        assert len(found(sandbox, "completion-unconfirmed")) == 1
+        assert len(broken_by(sandbox, "completion-unconfirmed")) == 1
         sandbox.api.get(confirmation)
-        assert found(sandbox, "completion-unconfirmed") == []
+        assert broken_by(sandbox, "completion-unconfirmed") == []
 
 
 def test_a_secret_out_of_place_is_found(sandbox: Sandbox, receiver: Receiver) -> None:
@@ -317,7 +319,7 @@ def test_a_secret_out_of_place_is_found(sandbox: Sandbox, receiver: Receiver) ->
     sandbox.endpoint(receiver.url)
     sandbox.subscribe()
     sandbox.api.http.get(sandbox.invoices("pdf_url")[0])
-    assert found(sandbox, "secret-exposed") == []
+    assert broken_by(sandbox, "secret-exposed") == []
     sent = [
         send(sandbox, "GET", f"/customers/?search={sandbox.key}"),
         send(sandbox, "GET", f"/customers/{sandbox.key}/"),
@@ -328,7 +330,7 @@ def test_a_secret_out_of_place_is_found(sandbox: Sandbox, receiver: Receiver) ->
             {"metadata": {"secret": "whsec_4fKq9ZsT1mVbX7cR2yLdH8wN"}},
         ),
     ]
-    assert found(sandbox, "secret-exposed") == sent[::-1]
+    assert broken_by(sandbox, "secret-exposed") == sent[::-1]
     assert sandbox.key not in str(audit(sandbox))
 
 
@@ -337,12 +339,14 @@ def test_a_secret_key_in_a_browser_and_a_route_of_the_sandbox_are_found(sandbox:
     customer = sandbox.customer()
     send(sandbox, "GET", "/customers/", Origin=sandbox.url)
     assert (
-        found(sandbox, "secret-key-in-browser") == found(sandbox, "beyond-the-specification") == []
+        broken_by(sandbox, "secret-key-in-browser")
+        == broken_by(sandbox, "beyond-the-specification")
+        == []
     )
     read = send(sandbox, "GET", "/customers/", Origin="https://shop.example.com")
-    assert found(sandbox, "secret-key-in-browser") == [read]
+    assert broken_by(sandbox, "secret-key-in-browser") == [read]
     method = send(sandbox, "POST", "/payment-methods/", {"customer": customer["id"], **CARD})
-    assert found(sandbox, "beyond-the-specification") == [method]
+    assert broken_by(sandbox, "beyond-the-specification") == [method]
 
 
 def delivered(sandbox: Sandbox) -> str:
@@ -360,31 +364,34 @@ def test_a_receiver_that_rejects_is_found(sandbox: Sandbox, receiver: Receiver) 
     endpoint = sandbox.endpoint(receiver.url, retry_policy={"max_attempts": 2})
     receiver.statuses += [503]
     delivered(sandbox)
-    assert found(sandbox, "webhook-not-acknowledged") == []
+    assert broken_by(sandbox, "webhook-not-acknowledged") == []
     sandbox.advance("PT1H")
     receiver.reply = lambda received: Reply(400)
     sandbox.buy(sandbox.session())
     sandbox.settle()
-    assert {each["status"] for each in sandbox.deliveries(endpoint)} == {"succeeded", "failed"}
+    assert {delivery["status"] for delivery in sandbox.deliveries(endpoint)} == {
+        "succeeded",
+        "failed",
+    }
     receiver.close()
     delivered(sandbox)
     sandbox.advance("P1D")
-    assert [each["rule"] for each in audit(sandbox)["findings"]] == [
+    assert [finding["rule"] for finding in audit(sandbox)["findings"]] == [
         *("webhook-not-acknowledged", "completion-unconfirmed")
     ]
     rejected = [
-        each["id"]
-        for each in sandbox.deliveries(endpoint)
-        if each["attempts"][0]["status_code"] == 400
+        delivery["id"]
+        for delivery in sandbox.deliveries(endpoint)
+        if delivery["attempts"][0]["status_code"] == 400
     ]
-    assert found(sandbox, "webhook-not-acknowledged") == rejected[::-1]
+    assert broken_by(sandbox, "webhook-not-acknowledged") == rejected[::-1]
 
 
 def test_a_receiver_that_takes_too_long_is_found(impatient: Sandbox, receiver: Receiver) -> None:
     impatient.endpoint(receiver.url, "customer.created")
     receiver.reply = lambda received: Reply(held=True)
     delivery = delivered(impatient)
-    assert found(impatient, "slow-webhook-answer") == [delivery]
+    assert broken_by(impatient, "slow-webhook-answer") == [delivery]
 
 
 TAMPER: dict[str, Any] = {"then": {"tamper": True}}
@@ -399,8 +406,8 @@ def test_a_forged_webhook_must_be_rejected(sandbox: Sandbox, receiver: Receiver)
         receiver.statuses += [status]
         delivery = delivered(sandbox)
         delivered(sandbox)
-        assert found(sandbox, "forged-webhook-believed") == [delivery] * (status == 200)
-        assert found(sandbox, "webhook-not-acknowledged") == []
+        assert broken_by(sandbox, "forged-webhook-believed") == [delivery] * (status == 200)
+        assert broken_by(sandbox, "webhook-not-acknowledged") == []
 
 
 def test_how_an_endpoint_is_registered(sandbox: Sandbox, receiver: Receiver) -> None:
@@ -419,7 +426,7 @@ def test_how_an_endpoint_is_registered(sandbox: Sandbox, receiver: Receiver) -> 
         ({"ssl_verification": False}, [plain, unchecked]),
     ):
         sandbox.control.patch(f"/objects/{endpoint}", fields)
-        assert {rule: found(sandbox, rule) for rule in rules} == {
+        assert {rule: broken_by(sandbox, rule) for rule in rules} == {
             rule: [endpoint] if rule in broken else [] for rule in rules
         }, fields
 
@@ -428,7 +435,7 @@ def test_how_an_endpoint_is_registered(sandbox: Sandbox, receiver: Receiver) -> 
 
 
 SERVICE = bundles.load("service")
-OPERATIONS = {each.node["operationId"]: each for each in operations(SERVICE)}
+OPERATIONS = {operation.node["operationId"]: operation for operation in operations(SERVICE)}
 
 
 def report(sandbox: Sandbox, **query: str) -> Any:
@@ -450,14 +457,16 @@ def fields(document: Document, schema: Part, before: str = "") -> Iterator[str]:
 
 def documented() -> dict[str, set[str]]:
     """What each group is to be made of."""
-    sent = {id: request_schema(SERVICE, each) for id, each in OPERATIONS.items()}
-    asked = {id: parameters(SERVICE, each) for id, each in OPERATIONS.items()}
+    sent = {id: request_schema(SERVICE, operation) for id, operation in OPERATIONS.items()}
+    asked = {id: parameters(SERVICE, operation) for id, operation in OPERATIONS.items()}
     rows = [(life.kind.kind, row) for life in STATE_MACHINES for row in life.rows]
     schemas = SERVICE["components"]["schemas"]
     return {
         "operations": set(OPERATIONS),
         "statuses": {
-            f"{id} {status}" for id, each in OPERATIONS.items() for status in each.node["responses"]
+            f"{id} {status}"
+            for id, operation in OPERATIONS.items()
+            for status in operation.node["responses"]
         },
         "fields": {
             f"{id} {name}"
@@ -466,7 +475,10 @@ def documented() -> dict[str, set[str]]:
             for name in fields(SERVICE, schema)
         },
         "parameters": {
-            f"{id} {each['name']}" for id in asked for each in asked[id] if each["in"] == "query"
+            f"{id} {parameter['name']}"
+            for id in asked
+            for parameter in asked[id]
+            if parameter["in"] == "query"
         },
         "states": {f"{kind} {row.target}" for kind, row in rows},
         "moves": {

@@ -54,10 +54,10 @@ def stop(sandbox: Sandbox, id: str) -> Any:
     return sandbox.control.request("DELETE", f"/clock/advances/{id}").json()
 
 
-def until(look: Callable[[], Any], found: Callable[[Any], bool]) -> Any:
+def until(look: Callable[[], Any], is_enough: Callable[[Any], bool]) -> Any:
     """What is seen as soon as it is as expected."""
     deadline = time.monotonic() + 60
-    while not found(seen := look()):
+    while not is_enough(seen := look()):
         assert time.monotonic() < deadline, seen
     return seen
 
@@ -296,8 +296,8 @@ def test_an_event_comes_of_nothing(sandbox: Sandbox, receiver: Receiver, type: s
         event = trigger(sandbox, type)
     assert (event["type"], event["data"]["object"]["object"]) == (type, EVENTS[type].object)
     assert event == sandbox.control.get("/events", type=type)["data"][0]
-    assert [each["event"] for each in sandbox.deliveries(endpoint)] == [event["id"]]
-    assert [each["id"] for each in receiver.events] == [event["id"]]
+    assert [delivery["event"] for delivery in sandbox.deliveries(endpoint)] == [event["id"]]
+    assert [event["id"] for event in receiver.events] == [event["id"]]
     assert (sandbox.now, sandbox.control.get("/outcomes")["data"]) == (now, [])
     slow = {
         "mobile_money": "handset",
@@ -325,24 +325,24 @@ def test_what_is_named_is_used(sandbox: Sandbox) -> None:
         refund = trigger(
             sandbox, "refund.failed", transaction=deposit, amount=100, code="UPSTREAM_ERROR"
         )
-    shown = refund["data"]["object"]
-    assert (shown["transaction"], shown["amount"], shown["failure_reason"]) == (
+    object = refund["data"]["object"]
+    assert (object["transaction"], object["amount"], object["failure_reason"]) == (
         deposit,
         100,
         "UPSTREAM_ERROR",
     )
     method, plan = sandbox.method(), sandbox.plan(amount=700)["id"]
     with sandbox.expect("subscription.created", *CHARGED):
-        shown = trigger(sandbox, "subscription.created", payment_method=method["id"], plan=plan)[
-            "data"
-        ]["object"]
-    assert (shown["customer"], shown["unit_amount"]) == (method["customer"], 700)
+        subscription = trigger(
+            sandbox, "subscription.created", payment_method=method["id"], plan=plan
+        )["data"]["object"]
+    assert (subscription["customer"], subscription["unit_amount"]) == (method["customer"], 700)
     living = sandbox.subscribe()["id"]
     with sandbox.expect(*FAILED):
-        shown = trigger(sandbox, "subscription.payment_failed", subscription=living)["data"][
+        subscription = trigger(sandbox, "subscription.payment_failed", subscription=living)["data"][
             "object"
         ]
-    assert (shown["id"], shown["status"]) == (living, "past_due")
+    assert (subscription["id"], subscription["status"]) == (living, "past_due")
     sandbox.settings(mobile_money="handset")
     for type in ("payment_intent.failed", "payment_intent.succeeded"):
         intent = sandbox.pay(sandbox.method(type="mobile_money", phone="+24177000000"))["id"]
@@ -363,10 +363,10 @@ def test_fields_go_to_what_is_made(sandbox: Sandbox) -> None:
         trigger(sandbox, "customer.created", name="$plan $number")["data"]["object"]["lastname"]
         == "$number"
     )
-    shown = trigger(sandbox, "subscription.created", plan=None, unit_amount=900, interval="week")[
-        "data"
-    ]["object"]
-    assert (shown["plan"], shown["unit_amount"]) == (None, 900)
+    subscription = trigger(
+        sandbox, "subscription.created", plan=None, unit_amount=900, interval="week"
+    )["data"]["object"]
+    assert (subscription["plan"], subscription["unit_amount"]) == (None, 900)
     overdue = trigger(sandbox, "invoice.payment_overdue")["data"]["object"]
     assert (overdue["status"], overdue["due_date"]) == ("open", "2025-12-31")
     paid = trigger(sandbox, "invoice.paid", invoice=overdue["id"])["data"]["object"]
@@ -469,14 +469,14 @@ def answer(sandbox: Sandbox, body: Any, phone: str = PHONE) -> Any:
 def test_a_prompt_says_what_is_asked(handset: Sandbox) -> None:
     intent = asked(handset, description="Raphia basket")
     (prompt,) = prompts(handset)
-    shown = {
+    fields = {
         "object": "prompt",
         "payment_intent": intent["id"],
         "merchant": handset.key.removeprefix("sk_test_"),
     }
-    shown |= {"amount": 5000, "currency": "XAF", "description": "Raphia basket"}
+    fields |= {"amount": 5000, "currency": "XAF", "description": "Raphia basket"}
     assert prompt == {
-        **shown,
+        **fields,
         "created_at": handset.now,
         "expires_at": intent["next_action"]["expires_at"],
     }
@@ -504,7 +504,7 @@ def test_what_the_buyer_says_counts_at_once(handset: Sandbox) -> None:
         assert answered == handset.api.get(f"/payment-intents/{intent['id']}/")
         assert prompts(handset, phone) == []
     entries = handset.control.get("/requests", operation="answerPrompt")["data"]
-    assert "9173" not in str([handset.control.get(f"/requests/{each['id']}") for each in entries])
+    assert "9173" not in str([handset.control.get(f"/requests/{entry['id']}") for entry in entries])
 
 
 def test_of_several_prompts_the_newest_or_the_one_that_is_named(handset: Sandbox) -> None:

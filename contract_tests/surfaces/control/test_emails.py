@@ -69,12 +69,12 @@ def test_an_invoice_is_emailed_at_finalization_if_so_asked(sandbox: Sandbox) -> 
         finalize(sandbox, invoice)
     sandbox.api.post(f"/invoices/{invoice['id']}/void/")
     email = only_email(sandbox, "invoice")
-    shown = {
+    fields = {
         "invoice": invoice["id"],
         "customer": invoice["customer"],
         "to": invoice["customer_email"],
     }
-    assert email.items() >= {**shown, "created_at": sandbox.now}.items()
+    assert email.items() >= {**fields, "created_at": sandbox.now}.items()
     assert email["subject"].startswith(f"Invoice {invoice['invoice_number']} from ")
     file = {"filename": f"{invoice['invoice_number']}.pdf", "content_type": "application/pdf"}
     assert email["attachments"] == [file]
@@ -234,8 +234,8 @@ def test_an_email_says_what_is_to_be_paid_and_how_to_reach_the_merchant(sandbox:
     bill = finalize(sandbox, sandbox.draft(line_items=lines, description="For January"))
     sandbox.subscribe(trial_period_days=2)
     sandbox.advance("1d")
-    for shown in (text, html):
-        invoice = shown(sandbox, only_email(sandbox, "invoice"))
+    for form in (text, html):
+        invoice = form(sandbox, only_email(sandbox, "invoice"))
         for part in (
             "Basket",
             "3,000 XAF",
@@ -248,7 +248,7 @@ def test_an_email_says_what_is_to_be_paid_and_how_to_reach_the_merchant(sandbox:
             assert part in invoice
         assert "4,602 XAF due January 31, 2026" in invoice
         assert bill["payment_url"] in invoice
-        trial = shown(sandbox, only_email(sandbox, "trial_ending"))
+        trial = form(sandbox, only_email(sandbox, "trial_ending"))
         assert "If you do not want to continue, contact" in trial
         for email in (invoice, trial):
             assert "BP 7, Libreville · shop@example.com · +24101000000" in email
@@ -291,9 +291,9 @@ def test_every_kind_speaks_french(sandbox: Sandbox) -> None:
         email, read = emails[kind], message(sandbox, emails[kind])
         assert email["language"] == read["content-language"] == "fr"
         assert email["subject"].startswith(subject)
-        for shown in (text(sandbox, email), html(sandbox, email)):
-            assert words in shown
-            assert "Bonjour Awa Diop," in shown
+        for form in (text(sandbox, email), html(sandbox, email)):
+            assert words in form
+            assert "Bonjour Awa Diop," in form
         parts = [part.get_content_type() for part in read.walk() if not part.is_multipart()]
         assert parts == [
             "text/plain",

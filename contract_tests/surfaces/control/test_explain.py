@@ -68,7 +68,9 @@ def test_a_renewal_is_led_back_to_the_request_that_made_the_subscription(
         True,
     )
     transaction = sandbox.api.get("/transactions/")["data"][0]["id"]
-    assert [(each["kind"], each["summary"].partition(" (")[0]) for each in response["chain"]] == [
+    assert [
+        (entry["kind"], entry["summary"].partition(" (")[0]) for entry in response["chain"]
+    ] == [
         ("request", "POST /v1/subscriptions/ planned job subscription.charge"),
         ("job", f"job subscription.charge of {subscription} ran"),
         (
@@ -88,17 +90,17 @@ def test_a_renewal_is_led_back_to_the_request_that_made_the_subscription(
         "chain"
     ]
     assert made["id"] == request_of(sandbox, "createSubscription")
-    assert [each["caused_by"] for each in (made, charge, before, job)] == [
+    assert [entry["caused_by"] for entry in (made, charge, before, job)] == [
         None,
         made["id"],
         charge["id"],
         before["id"],
     ]
-    assert {each["caused_by"] for each in (draft, opened, paid_by)} == {job["id"]}
-    assert {each["caused_by"] for each in (email, paid, event)} == {paid_by["id"]}
+    assert {entry["caused_by"] for entry in (draft, opened, paid_by)} == {job["id"]}
+    assert {entry["caused_by"] for entry in (email, paid, event)} == {paid_by["id"]}
     assert delivery["caused_by"] == event["id"]
     assert "amount_paid 0 XAF -> 5,000 XAF" in paid["summary"]
-    assert [each["at"][:10] for each in response["chain"]] == ["2026-01-01"] * 2 + [
+    assert [entry["at"][:10] for entry in response["chain"]] == ["2026-01-01"] * 2 + [
         "2026-02-01"
     ] + ["2026-04-01"] * 8
 
@@ -112,7 +114,7 @@ def test_each_request_that_changed_an_object_is_listed(sandbox: Sandbox) -> None
         f"/objects/{customer}", {"status": "blocked", "created_at": "2030-01-01T00:00:00.000Z"}
     )
     response = explain(sandbox, customer)
-    assert [each.partition("; ")[0] for each in steps(response)[:-1]] == [
+    assert [sentence.partition("; ")[0] for sentence in steps(response)[:-1]] == [
         "POST /v1/customers/ created it",
         "created as active by `create`",
         "customer.created emitted",
@@ -121,7 +123,7 @@ def test_each_request_that_changed_an_object_is_listed(sandbox: Sandbox) -> None
         f"PATCH /_emulator/objects/{customer} changed it",
     ]
     assert steps(response)[-1].startswith("active -> blocked")
-    assert [each["at"][11:13] for each in response["chain"]] == ["00"] * 5 + ["01"] * 2
+    assert [entry["at"][11:13] for entry in response["chain"]] == ["00"] * 5 + ["01"] * 2
     assert response["chain"][-1]["caused_by"] == request_of(sandbox, "updateObject")
 
 
@@ -136,8 +138,8 @@ def test_an_answer_before_its_time_is_the_tester_s(sandbox: Sandbox) -> None:
     sandbox.advance("PT1H")
     early, late = (explain(sandbox, id) for id in ids)
     moves = [
-        step(each, "transition", "requires_action -> succeeded by `succeed`")
-        for each in (early, late)
+        step(line, "transition", "requires_action -> succeeded by `succeed`")
+        for line in (early, late)
     ]
     assert (steps(early, "job"), moves[0]["caused_by"]) == (
         [],
@@ -227,18 +229,22 @@ def test_every_object_is_led_back_to_a_request(sandbox: Sandbox, receiver: Recei
     factory.connections.disconnect()
     for kind, count in sandbox.control.get("/counts").items():
         assert count, kind
-        for shown in sandbox.control.pages("/objects", kind=kind, page_size=100):
-            response = explain(sandbox, shown["id"])
+        for object in sandbox.control.pages("/objects", kind=kind, page_size=100):
+            response = explain(sandbox, object["id"])
             assert (response["kind"], response["status"], response["complete"]) == (
                 kind,
-                shown.get("status"),
+                object.get("status"),
                 True,
             ), response
             assert response["chain"][0]["kind"] == "request"
-            made = [each for each in steps(response, "transition") if each.startswith("created")]
+            made = [
+                sentence
+                for sentence in steps(response, "transition")
+                if sentence.startswith("created")
+            ]
             assert len(made) == (kind not in ("event", "webhook_delivery")), response
             assert all(
-                each["caused_by"] for each in response["chain"] if each["kind"] != "request"
+                entry["caused_by"] for entry in response["chain"] if entry["kind"] != "request"
             ), response
 
 
@@ -385,7 +391,7 @@ def until(day: str) -> dict[str, str]:
     ],
 )
 def test_the_words_of_each_life(
-    sandbox: Sandbox, begins: dict[str, Any], steps: str, said: str
+    sandbox: Sandbox, begins: dict[str, Any], steps: str, words: str
 ) -> None:
     """A status's start and next steps with their times; unrelated changes change neither."""
     sandbox.settings(tax_rate=18)
@@ -404,7 +410,7 @@ def test_the_words_of_each_life(
         else:
             body = {"cancel_at_period_end": True} if step == "cancel-later" else {}
             sandbox.api.post(f"{path}{step.removesuffix('-later')}/", body)
-    assert said_of(sandbox, id) == said
+    assert said_of(sandbox, id) == words
 
 
 # -- the ledger: what posted it, what the tester set, and what broke the balance
@@ -425,11 +431,11 @@ def test_what_a_buyer_paid_is_what_merchant_fees_and_commissions_got(sandbox: Sa
     invoice = sandbox.invoice()["id"]
     sandbox.buy(sandbox.api.get(f"/invoices/{invoice}/"), CARD)
     totals = sandbox.control.get("/ledger")["totals"]
-    amounts = {each["account"]: each["amount"] for each in totals if each["amount"]}
+    amounts = {total["account"]: total["amount"] for total in totals if total["amount"]}
     assert amounts == {"buyers": -5000, "merchant": 4855, "fees": 145}
     entries = sandbox.control.get("/ledger", object=invoice)["entries"]["data"]
     own = f"payments of {invoice}"
-    assert {(each["account"], each["amount"]) for each in entries} == {(own, 5000), (own, -5000)}
+    assert {(entry["account"], entry["amount"]) for entry in entries} == {(own, 5000), (own, -5000)}
     request = sandbox.control.get("/requests", method="POST")["data"][0]["id"]
     assert entries[0]["cause"] == {
         "id": request,
@@ -441,7 +447,7 @@ def test_what_a_buyer_paid_is_what_merchant_fees_and_commissions_got(sandbox: Sa
     assert (cause["id"][:4], "subscription.renew" in cause["summary"]) == ("job_", True)
     sandbox.pay(currency="EUR")
     page = sandbox.control.get("/ledger", currency="EUR", page_size=2)
-    assert {each["currency"] for each in page["entries"]["data"] + page["totals"]} == {"EUR"}
+    assert {entry["currency"] for entry in page["entries"]["data"] + page["totals"]} == {"EUR"}
     assert (
         len(page["entries"]["data"]),
         "currency=EUR" in page["entries"]["pagination"]["next"],
@@ -486,8 +492,8 @@ def shop(sandbox: Sandbox) -> dict[str, str]:
         "intent": intent,
     }
     ids = {
-        name: each["id"]
-        for name, each in {
+        name: object["id"]
+        for name, object in {
             **made,
             "session": session,
             "refund": refund,
@@ -500,16 +506,16 @@ def shop(sandbox: Sandbox) -> dict[str, str]:
 
 def books(sandbox: Sandbox) -> dict[tuple[str, str], int]:
     """The totals by account and currency; those of each currency sum to zero."""
-    shown = sandbox.control.get("/ledger")
+    page = sandbox.control.get("/ledger")
     totals = {
-        (each["account"], each["currency"]): each["amount"]
-        for each in shown["totals"]
-        if each["amount"]
+        (total["account"], total["currency"]): total["amount"]
+        for total in page["totals"]
+        if total["amount"]
     }
     sums = Counter[str]()
     for (_, currency), amount in totals.items():
         sums[currency] += amount
-    assert (set(sums.values()) <= {0}, shown["balanced"]) == (True, True), shown["broken_by"]
+    assert (set(sums.values()) <= {0}, page["balanced"]) == (True, True), page["broken_by"]
     return totals
 
 
@@ -518,9 +524,9 @@ def posted(sandbox: Sandbox) -> dict[tuple[str, str], int]:
     sums, page = Counter[tuple[str, str]](), 1
     while page:
         entries = sandbox.control.get("/ledger", page=page, page_size=100)["entries"]
-        for each in entries["data"]:
-            sums[each["account"], each["currency"]] += (
-                each["amount"] if each["account"] in ledger.BOOKS else 0
+        for entry in entries["data"]:
+            sums[entry["account"], entry["currency"]] += (
+                entry["amount"] if entry["account"] in ledger.BOOKS else 0
             )
         page = page + 1 if entries["pagination"]["next"] else 0
     return {account: amount for account, amount in sums.items() if amount}
@@ -553,7 +559,7 @@ def test_what_was_set_is_on_its_account_with_the_request_that_set_it(
         "fees": 58 - 145,
         "merchant": (2000 - 58) - (5000 - 145),
     }
-    assert {each["cause"]["summary"] for each in newest} == {f"PATCH /_emulator{path}"}
+    assert {entry["cause"]["summary"] for entry in newest} == {f"PATCH /_emulator{path}"}
     sandbox.control.post("/snapshots", {"name": "set"})
     exported = sandbox.control.get("/snapshots/set")
     other_world.control.request("PUT", "/snapshots/set", json=exported).raise_for_status()
@@ -579,16 +585,16 @@ def test_what_broke_it_is_named_with_the_request_before_it(
             for card in (SETTLES_LATER, CARD)
         ]
         sent = sandbox.control.get("/requests", method="POST", page_size=100)["data"]
-        found = sandbox.control.get("/ledger")
+        page = sandbox.control.get("/ledger")
     assert [payment.status_code for payment in payments] == [200, 500 if strict else 200]
-    (broken,) = found["broken_by"]
-    assert (found["balanced"], broken["undone"]) == (False, strict)
+    (broken,) = page["broken_by"]
+    assert (page["balanced"], broken["undone"]) == (False, strict)
     assert (broken["account"].split()[0], broken["amount"], broken["currency"]) == (
         "payments",
         5000,
         "XAF",
     )
-    requests = [each["id"] for each in sent if each["path"] == f"/_emulator{path}"]
+    requests = [request["id"] for request in sent if request["path"] == f"/_emulator{path}"]
     summary = {"summary": f"POST /_emulator{path}"}
     assert [broken["cause"], broken["earlier"]] == [{"id": id, **summary} for id in requests]
     post = summary["summary"]

@@ -64,7 +64,7 @@ def test_faults_are_stored_until_they_strike_the_one_arranged_first(sandbox: San
     whole |= {"created_at": START, "probability": None, "starts_at": None, "ends_at": None}
     assert (response.status_code, fault) == (201, whole)
     others = [arrange(sandbox, {"status": code}) for code in (501, 502)]
-    assert [each["times"] for each in others] == [1, 1]
+    assert [fault["times"] for fault in others] == [1, 1]
     assert arranged(sandbox) == [*others[::-1], fault]
     assert [status(sandbox) for _ in range(3)] == [501, 502, 200]
     assert status(sandbox, "POST", json=AWA) == 500
@@ -157,8 +157,8 @@ def test_a_customer_is_matched_wherever_it_is_named(sandbox: Sandbox) -> None:
     """In the path, the query or the body, or as the customer of an object that is named there."""
     awa, ida = sandbox.customer(phone="+24177000000"), sandbox.customer(phone="+24177000009")
     bodies = {
-        each["id"]: {"customer": each["id"], "unit_amount": 500, "interval": "month"}
-        for each in (awa, ida)
+        customer["id"]: {"customer": customer["id"], "unit_amount": 500, "interval": "month"}
+        for customer in (awa, ida)
     }
     subscription = sandbox.api.post("/subscriptions/", bodies[awa["id"]])["id"]
     arrange(sandbox, LIMITED, match={"customer": awa["id"]}, probability=1)
@@ -297,7 +297,7 @@ def test_a_request_is_done_twice_and_the_first_answer_given(sandbox: Sandbox) ->
         sandbox, {"repeat": True}, times=2, match={"method": "POST", "path": "/payment-intents/"}
     )
     given = sandbox.intent()
-    assert [each["id"] for each in payments(sandbox)][-1] == given["id"]
+    assert [intent["id"] for intent in payments(sandbox)][-1] == given["id"]
     assert len(payments(sandbox)) == 2
     sandbox.api.post("/payment-intents/", {"amount": 5000, "currency": "XAF"}, **KEY)
     assert len(payments(sandbox)) == 3
@@ -457,12 +457,14 @@ def test_a_delivery_is_duplicated_or_comes_again_under_its_own_or_another_event_
         assert shop.heard(after).count(first) == copies
         assert shop.heard().count(second) == 1
         events = {
-            each["id"] for each in shop.receiver.events if each["data"]["object"]["email"] == first
+            event["id"]
+            for event in shop.receiver.events
+            if event["data"]["object"]["email"] == first
         }
         assert len(events) == ids
         assert events <= {event["id"] for event in shop.sandbox.events()}
     assert all(item.signed_with(shop.endpoint["secret"]) for item in shop.receiver.received)
-    assert {each["status"] for each in shop.deliveries} == {"succeeded"}
+    assert {delivery["status"] for delivery in shop.deliveries} == {"succeeded"}
 
 
 def test_a_delayed_delivery_is_attempted_later(shop: Shop) -> None:
@@ -517,11 +519,11 @@ def test_a_tampered_delivery_does_not_fit_its_signature(shop: Shop, then: str) -
         1 if then == "tamper" else 2
     )
     assert (forged.event["id"] == genuine[0].event["id"]) is (then == "forge")
-    assert [each["status"] for each in shop.deliveries] == ["succeeded"] * 2
+    assert [delivery["status"] for delivery in shop.deliveries] == ["succeeded"] * 2
     [finding] = [
-        each
-        for each in shop.sandbox.control.get("/audit")["findings"]
-        if each["severity"] == "error"
+        finding
+        for finding in shop.sandbox.control.get("/audit")["findings"]
+        if finding["severity"] == "error"
     ]
     assert (finding["rule"], finding["count"]) == ("forged-webhook-believed", 1)
 
@@ -557,4 +559,4 @@ def test_two_deliveries_arrive_at_the_same_moment(shop: Shop, then: Any) -> None
         shop.sandbox.api.patch(f"/customers/{customer['id']}/", {"name": "Ben Ndong"})
     second = customer["email"] if "duplicate" in then else shop.make(1)[0]
     assert sorted(shop.heard()[-2:]) == sorted([customer["email"], second])
-    assert {each["status"] for each in shop.deliveries} == {"succeeded"}
+    assert {delivery["status"] for delivery in shop.deliveries} == {"succeeded"}

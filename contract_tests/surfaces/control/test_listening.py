@@ -73,12 +73,12 @@ def test_everything_that_happens_is_streamed_as_the_lists_show_it(
         sandbox.settle()
         heard = stream.until(lambda kind, data: kind == "clock")
     kinds = ("event", "delivery", "email", "request")
-    streamed = {kind: [data for each, data in heard if each == kind] for kind in kinds}
+    streamed = {kind: [data for heard_kind, data in heard if heard_kind == kind] for kind in kinds}
     assert streamed["event"] == sandbox.events()
     assert streamed["delivery"] == sandbox.deliveries(endpoint)
     assert streamed["email"] == sandbox.control.get("/emails")["data"][::-1]
     journal = {row["id"]: row for row in sandbox.control.get("/requests")["data"]}
-    assert undated([journal[each["id"]] for each in streamed["request"]]) == undated(
+    assert undated([journal[entry["id"]] for entry in streamed["request"]]) == undated(
         streamed["request"]
     )
     assert streamed["request"][-1]["operation"] == "createSubscription"
@@ -96,8 +96,8 @@ def test_only_what_was_asked_for_is_sent_and_a_reset_in_any_case(sandbox: Sandbo
         sandbox.control.post("/snapshots/here/restore")
         sandbox.api.post("/reset")
         heard = stream.until(lambda kind, data: data.get("cause") == "reset")
-    said = [data.get("type") or data.get("cause") or data["mode"] for _, data in heard]
-    assert said[:3] == ["customer.created", "running", "frozen"]
+    causes = [data.get("type") or data.get("cause") or data["mode"] for _, data in heard]
+    assert causes[:3] == ["customer.created", "running", "frozen"]
     assert [data["cause"] for kind, data in heard if kind == "reset"] == [
         "rewind",
         "restore",
@@ -146,8 +146,8 @@ def test_waiting_ends_with_what_was_waited_for(sandbox: Sandbox, path: str, what
         sandbox.api.post(
             "/subscriptions/", {"customer": customer["id"], "unit_amount": 500, "interval": "week"}
         )
-        (found,) = waiting.result(timeout=60)["data"]
-    assert sandbox.control.get(path, **what, wait=30)["data"] == [found]
+        (object,) = waiting.result(timeout=60)["data"]
+    assert sandbox.control.get(path, **what, wait=30)["data"] == [object]
 
 
 # -- the inbox: a receiver without set-up, which is a webhook's target like any other
@@ -190,7 +190,7 @@ def test_pings_and_deliveries_come_with_a_verdict_on_their_signature(
         assert request["url"] == inbox_url(sandbox)
         assert endpoint["secret"] not in str(request)
     assert delivery["headers"]["emulator-attempt"] == "1"
-    assert [each["status"] for each in sandbox.deliveries(endpoint)] == ["succeeded"]
+    assert [delivery["status"] for delivery in sandbox.deliveries(endpoint)] == ["succeeded"]
     sandbox.api.post(f"/webhooks/{endpoint['id']}/roll-secret/")
     sandbox.customer()
     assert [request["signature"]["valid"] for request in stored(sandbox)] == [True] * 3
@@ -227,8 +227,8 @@ def test_a_forged_or_altered_request_is_recognised(sandbox: Sandbox, http: httpx
             http.post(inbox_url(sandbox, "copy"), content=content, headers=headers).status_code
             == 200
         )
-        found = stored(sandbox, "copy")[-1]["signature"]
-        assert (found["valid"], found["webhook"]) == verdict, (content[:40], headers)
+        signature = stored(sandbox, "copy")[-1]["signature"]
+        assert (signature["valid"], signature["webhook"]) == verdict, (content[:40], headers)
 
 
 def test_the_url_says_how_it_answers(sandbox: Sandbox, http: httpx.Client) -> None:
@@ -340,7 +340,7 @@ def trigger(sandbox: Sandbox, **headers: str) -> Any:
 def statuses(sandbox: Sandbox, endpoint: Any) -> set[str]:
     """What became of the deliveries so far; nothing is waited for."""
     path = f"/webhooks/{endpoint['id']}/deliveries/"
-    return {each["status"] for each in sandbox.api.pages(path, page_size=100)}
+    return {delivery["status"] for delivery in sandbox.api.pages(path, page_size=100)}
 
 
 def arrange_fault(sandbox: Sandbox, **headers: str) -> Any:

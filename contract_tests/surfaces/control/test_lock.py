@@ -199,7 +199,11 @@ def test_a_token_can_be_asked_for() -> None:
     ):
         for path in (clock, "/_emulator/events", inbox):
             given = ({}, {"Emulator-Token": "wrong"}, token)
-            assert [http.get(path, headers=each).status_code for each in given] == [403, 403, 200]
+            assert [http.get(path, headers=headers).status_code for headers in given] == [
+                403,
+                403,
+                200,
+            ]
         for host in ("payments:4747", "10.0.0.7:4747", "evil.example"):
             response = http.get(health, headers={"Host": host})
             assert (response.status_code, sorted(response.json())) == (

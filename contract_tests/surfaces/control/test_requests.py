@@ -118,7 +118,7 @@ def test_no_card_number_key_or_secret_is_shown(sandbox: Sandbox) -> None:
         )
     sandbox.api.request("GET", "/payment-methods/4242424242424242/", params={"q": sandbox.key})
     endpoint = sandbox.endpoint(f"{sandbox.url}/_emulator/inbox/shop")
-    shown = "".join(
+    text = "".join(
         str(sandbox.control.get(f"/requests/{row['id']}")) for row in journal(sandbox)
     ).replace(" ", "")
     secrets = (
@@ -129,8 +129,8 @@ def test_no_card_number_key_or_secret_is_shown(sandbox: Sandbox) -> None:
         "11234567890189",
         endpoint["secret"],
     )
-    assert [secret for secret in (*secrets, sandbox.key) if secret in shown] == []
-    assert "****4242" in shown
+    assert [secret for secret in (*secrets, sandbox.key) if secret in text] == []
+    assert "****4242" in text
 
 
 def test_a_request_is_shown_whatever_it_holds(sandbox: Sandbox) -> None:
@@ -261,8 +261,8 @@ def test_an_object_reads_as_its_own_resource_shows_it(sandbox: Sandbox) -> None:
     """A line of an invoice that is set is still a line."""
     sandbox.subscribe()
     for kind in ("customers", "subscription-plans", "subscriptions", "invoices", "transactions"):
-        shown = sandbox.api.get(f"/{kind}/")["data"][0]
-        assert sandbox.control.get(f"/objects/{shown['id']}") == shown
+        object = sandbox.api.get(f"/{kind}/")["data"][0]
+        assert sandbox.control.get(f"/objects/{object['id']}") == object
     invoice = sandbox.draft()
     line = {**invoice["line_items"][0], "description": "Arranged"}
     sandbox.control.patch(f"/objects/{invoice['id']}", {"line_items": [line]})
@@ -326,7 +326,7 @@ def test_what_the_schema_forbids_is_rejected(sandbox: Sandbox) -> None:
     for what, fields in (
         *((one, fields) for fields in of_customer),
         (receipts[0], {"transaction": receipts[1]["transaction"]}),
-        *((event, {"data": {"object": each}}) for each in objects),
+        *((event, {"data": {"object": object}}) for object in objects),
     ):
         path = f"/objects/{what['id']}"
         error = sandbox.control.rejected("PATCH", path, 422, "INVALID_FIELD", json=fields)
@@ -379,16 +379,16 @@ def test_what_belongs_to_an_object_is_listed_and_counted(sandbox: Sandbox) -> No
         counts["address"],
     ) == (1, 1, 1, 0)
     assert "product" not in counts, "products belong to no customer"
-    for kind, related, found in (
+    for kind, related, expected in (
         ("subscription", subscription["customer"], subscription["id"]),
         ("subscription", other["plan"], other["id"]),
         ("webhook_delivery", endpoint["id"], delivery["id"]),
         ("webhook_delivery", delivery["event"], delivery["id"]),
     ):
         assert [
-            each["id"]
-            for each in sandbox.control.get("/objects", kind=kind, related=related)["data"]
-        ] == [found]
+            object["id"]
+            for object in sandbox.control.get("/objects", kind=kind, related=related)["data"]
+        ] == [expected]
         assert sandbox.control.get("/counts", related=related)[kind] == 1
     assert sandbox.control.get("/objects", kind="product", related=other["id"])["data"] == []
 
@@ -406,21 +406,26 @@ def test_the_kinds_are_those_of_the_document_and_open_apps_are_listed(sandbox: S
     (app,) = [app for app in sandbox.control.pages("/apps", page_size=100) if app["name"] == name]
     assert app.pop("idle_seconds") >= 0
     requests = sandbox.control.get("/requests")["pagination"]["count"]
-    shown = {"id": sandbox.control.get("/app")["id"], "name": name, "livemode": False, "objects": 1}
-    assert app == {**shown, "requests_count": requests, "now": sandbox.now}
+    fields = {
+        "id": sandbox.control.get("/app")["id"],
+        "name": name,
+        "livemode": False,
+        "objects": 1,
+    }
+    assert app == {**fields, "requests_count": requests, "now": sandbox.now}
 
 
 def test_a_search_ranks_ids_and_names_and_finds_nothing_within_ids(sandbox: Sandbox) -> None:
     awa, late = sandbox.customer(name="Awa Diop"), sandbox.customer(name="Mado Awandji")
     within, other = sandbox.customer(name="Zawadi Ba"), sandbox.customer(name="Jean Mba")
     id = other["id"]
-    for text, found in (
+    for text, expected in (
         ("awa", [awa, late, within]),
         *((text, [other]) for text in (id, id[:12])),
         *((text, []) for text in (id[8:14], " ")),
     ):
         rows = list(sandbox.control.pages("/search", query=text, page_size=100))
-        assert [row["id"] for row in rows] == [each["id"] for each in found], text
+        assert [row["id"] for row in rows] == [object["id"] for object in expected], text
     row = {
         "id": id,
         "kind": "customer",

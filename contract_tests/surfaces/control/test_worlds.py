@@ -338,9 +338,9 @@ def test_an_export_is_a_file_of_tinydb(sandbox: Sandbox, tmp_path: Path) -> None
     file = tmp_path / "a.json"
     file.write_text(json.dumps(exported))
     with TinyDB(file) as base:
-        found = base.table(f"{sandbox.key}/customer").get(Query().email == customer["email"])
-    assert isinstance(found, Mapping)
-    assert found["id"] == customer["id"]
+        document = base.table(f"{sandbox.key}/customer").get(Query().email == customer["email"])
+    assert isinstance(document, Mapping)
+    assert document["id"] == customer["id"]
     own = exported["worlds"]["1"]
     other = {**own, "key": "sk_test_other"}
     assert bring(sandbox, "b", {**exported, "worlds": {"1": other, "2": own}}).status_code == 200
@@ -359,7 +359,7 @@ def row(kind: str, **fields: Any) -> Callable[[Any], Any]:
     def spoil(file: Any) -> None:
         table = file[f"{own(file)['key']}/{kind}"]
         next(
-            each for each in table.values() if fields.keys() <= each.keys() or kind != "email"
+            row for row in table.values() if fields.keys() <= row.keys() or kind != "email"
         ).update(fields)
 
     return spoil
@@ -447,7 +447,7 @@ def test_nothing_personal_or_secret_is_in_it(sandbox: Sandbox, personal: Any) ->
     """But for a magic value, which decides a payment (B-54). The same world gives the same file."""
     whole = sandbox.control.get("/snapshots/saved", share="false")
     endpoints = next(table for name, table in whole.items() if name.endswith("webhook_endpoint"))
-    secrets = [*PERSONAL, "good@x.io", *(each["secret"] for each in endpoints.values())]
+    secrets = [*PERSONAL, "good@x.io", *(endpoint["secret"] for endpoint in endpoints.values())]
     assert [part for part in secrets if part not in json.dumps(whole, ensure_ascii=False)] == []
     text = json.dumps(personal, ensure_ascii=False)
     assert [part for part in secrets if part in text] == []
@@ -463,7 +463,9 @@ def test_an_invented_value_is_the_same_wherever_it_stands(personal: Any) -> None
         if "/" in name
     }
     customer = next(
-        each for each in tables["customer"] if (each["phone"] or "").startswith("+24174")
+        customer
+        for customer in tables["customer"]
+        if (customer["phone"] or "").startswith("+24174")
     )
     assert customer["email"].endswith("@example.com")
     name = f"{customer['firstname']} {customer['lastname']}"
@@ -476,9 +478,9 @@ def test_an_invented_value_is_the_same_wherever_it_stands(personal: Any) -> None
         for text in (tables["address"][0]["line1"], STREET)
     ]
     assert shapes[0] == shapes[1]
-    assert {(each["secret"][:6], len(each["secret"])) for each in tables["webhook_endpoint"]} == {
-        ("whsec_", 38)
-    }
+    assert {
+        (endpoint["secret"][:6], len(endpoint["secret"])) for endpoint in tables["webhook_endpoint"]
+    } == {("whsec_", 38)}
 
 
 def test_it_is_restored_and_goes_on_as_the_original_does(sandbox: Sandbox, personal: Any) -> None:

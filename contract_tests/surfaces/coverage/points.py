@@ -62,14 +62,14 @@ class Points:
     # What is documented
 
     def documented(self) -> set[Point]:
-        found = set(transitions())
+        points = set(transitions())
         for operation in self.contract.operations:
-            found |= set(self._of_operation(operation))
-        found |= {
+            points |= set(self._of_operation(operation))
+        points |= {
             Point("error code", code)
             for code in self.document["components"]["schemas"]["ErrorCode"]["enum"]
         }
-        return found | {Point("event", type) for type in self.document["x-webhooks"]}
+        return points | {Point("event", type) for type in self.document["x-webhooks"]}
 
     def _of_operation(self, operation: Operation) -> Iterator[Point]:
         yield Point("operation", operation.name)
@@ -108,7 +108,7 @@ class Points:
     def _limited(self, part: Part) -> dict[str, int]:
         nodes = [part.node, resolved(self.document, part).node]
         nodes += [
-            resolved(self.document, Part((), each)).node for each in nodes[1].get("allOf", ())
+            resolved(self.document, Part((), part)).node for part in nodes[1].get("allOf", ())
         ]
         return {word: node[word] for node in nodes for word in LIMITS if word in node}
 
@@ -145,9 +145,9 @@ class Points:
 
     def _asked(self, operation: Operation, exchange: Exchange) -> Iterator[Point]:
         known = {
-            each["name"]: each
-            for each in parameters(self.document, operation)
-            if each["in"] == "query"
+            parameter["name"]: parameter
+            for parameter in parameters(self.document, operation)
+            if parameter["in"] == "query"
         }
         for name, value in parse_qsl(exchange.query.decode("latin-1")):
             if name in known:
@@ -174,9 +174,9 @@ class Points:
     def _present(self, schema: Part, value: Any) -> Iterator[tuple[Part, Any]]:
         schema = resolved(self.document, schema)
         if isinstance(value, list) and "items" in schema.node:
-            for each in value:
+            for entry in value:
                 yield from self._present(
-                    Part((*schema.pointer, "items"), schema.node["items"]), each
+                    Part((*schema.pointer, "items"), schema.node["items"]), entry
                 )
         elif isinstance(value, dict):
             declared = self.properties(schema.pointer)

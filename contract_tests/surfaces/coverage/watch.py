@@ -67,7 +67,9 @@ class Watch:
                     self.note(point)
 
     def _faults(self, exchange: Exchange) -> Iterator[str]:
-        prefix = next((each for each in self.contracts if exchange.path.startswith(each)), None)
+        prefix = next(
+            (prefix for prefix in self.contracts if exchange.path.startswith(prefix)), None
+        )
         if prefix and _is_documented(exchange):
             contract = self.contracts[prefix]
             for fault in contract.faults(

@@ -140,7 +140,7 @@ def test_the_table_is_the_standards() -> None:
     assert currencies() == expected
 
 
-@pytest.mark.parametrize("language", [ENGLISH, FRENCH], ids=lambda each: each.code)
+@pytest.mark.parametrize("language", [ENGLISH, FRENCH], ids=lambda language: language.code)
 def test_each_currency_in_words(language: Language) -> None:
     """Amounts are written with the standard's decimals, and read as they are written."""
     for currency, places in currencies().items():
@@ -210,8 +210,8 @@ def test_every_message_is_translated_and_nothing_else(code: str, template: Path)
     """In every plural form, with the placeholders of the message."""
     messages, catalog = read(template), read(LOCALES / code / "LC_MESSAGES/messages.po")
     wanted, translated = (
-        {(each.context, each.id): each for each in found if each.id}
-        for found in (messages, catalog)
+        {(message.context, message.id): message for message in source if message.id}
+        for source in (messages, catalog)
     )
     assert translated.keys() - wanted.keys() == set(), "translated, but not used"
     assert wanted.keys() - translated.keys() == set(), "used, but not translated"
@@ -219,7 +219,7 @@ def test_every_message_is_translated_and_nothing_else(code: str, template: Path)
     assert catalog.obsolete == {}
     for message in translated.values():
         source, forms = (
-            [each] if isinstance(each, str) else each for each in (message.id, message.string)
+            [text] if isinstance(text, str) else text for text in (message.id, message.string)
         )
         assert len(forms) == (catalog.num_plurals if message.pluralizable else 1), message.id
         for form in forms:
@@ -281,9 +281,9 @@ def test_pages_offer_it_and_who_reads_it_is_written_to_in_it(sandbox: Sandbox) -
         "lang-fr",
         "lang-sw",
     ]
-    assert (page.language, page.said("lang-sw")) == ("sw", "Kiswahili")
-    assert page.said("heading").startswith("Lipa ")
-    assert page.said("pay").startswith("Pay ")
+    assert (page.language, page.text_of("lang-sw")) == ("sw", "Kiswahili")
+    assert page.text_of("heading").startswith("Lipa ")
+    assert page.text_of("pay").startswith("Pay ")
     customer = sandbox.customer(metadata={"language": "sw"})
     sandbox.api.post(f"/invoices/{sandbox.invoice(customer)['id']}/send/")
     email = sandbox.control.get("/emails")["data"][0]
@@ -310,7 +310,7 @@ class Sentences(HTMLParser):
 
     def __init__(self, html: str) -> None:
         super().__init__()
-        self.found: set[str] = set()
+        self.sentences: set[str] = set()
         self._open: list[tuple[str, bool]] = [("", False)]
         self.feed(html)
 
@@ -331,7 +331,7 @@ class Sentences(HTMLParser):
             self._note(data)
 
     def _note(self, *texts: str) -> None:
-        self.found |= {" ".join(text.split()) for text in texts if SENTENCE.search(text)}
+        self.sentences |= {" ".join(text.split()) for text in texts if SENTENCE.search(text)}
 
 
 def world(sandbox: Sandbox) -> list[str]:
@@ -345,10 +345,10 @@ def world(sandbox: Sandbox) -> list[str]:
     )["id"]
     failed, *_ = sandbox.deliveries({"id": ids["endpoint"]}, status="failed")
     objects = [*ids.values(), transaction["id"], failed["id"], sandbox.invoices("id")[0]]
-    requests = [each["id"] for each in sandbox.control.get("/requests")["data"][:8]]
+    requests = [request["id"] for request in sandbox.control.get("/requests")["data"][:8]]
     return [
         *(path for path in PAGES if "{" not in path),
-        *(f"objects/{id}" for id in [*objects, *(each["id"] for each in sandbox.events()[:4])]),
+        *(f"objects/{id}" for id in [*objects, *(event["id"] for event in sandbox.events()[:4])]),
         *(f"requests/{id}" for id in requests),
         f"emails/{sandbox.control.get('/emails')['data'][0]['id']}",
         "nowhere",
@@ -362,7 +362,7 @@ def test_no_sentence_of_a_page_stays_english(sandbox: Sandbox) -> None:
     with visiting(sandbox) as visitor:
         for path in ["", *paths]:
             english, french = (
-                Sentences(visitor.open(path, lang=code).html).found for code in ("en", "fr")
+                Sentences(visitor.open(path, lang=code).html).sentences for code in ("en", "fr")
             )
             assert english, f"{path} has no sentence: nothing was compared"
             left[path] = sorted(english & french)
@@ -384,16 +384,18 @@ def test_the_errors_of_forms_are_french_too(sandbox: Sandbox) -> None:
         }
         assert (
             wrong["settings.main_currency"]
-            .said("notice")
+            .text_of("notice")
             .endswith("doit être un code ISO 4217 en majuscules")
         )
-        assert wrong["settings.tax_rate"].said("notice").endswith("doit être d’au plus 100")
-        assert wrong["match.path"].said("notice").endswith("le service n’a pas de path /nowhere/")
+        assert wrong["settings.tax_rate"].text_of("notice").endswith("doit être d’au plus 100")
+        assert (
+            wrong["match.path"].text_of("notice").endswith("le service n’a pas de path /nowhere/")
+        )
         assert {field: page.elements["notice"]["data-fields"] for field, page in wrong.items()} == {
             field: field for field in wrong
         }
         assert "n’existe pas" in visitor.open("objects/cust_nowhere").text
-        assert "doit" in visitor.do("advance", by="never").said("notice")
+        assert "doit" in visitor.do("advance", by="never").text_of("notice")
 
 
 PACKAGES = ("control", "core", "engine", "resources", "web")
@@ -413,7 +415,11 @@ def _message_of(call: ast.Call) -> list[ast.expr]:
     name = getattr(call.func, "id", "")
     if name in ("invalid_field", "missing_field"):
         return call.args[1:2]
-    return [each.value for each in call.keywords if name == "ApiError" and each.arg == "message"]
+    return [
+        keyword.value
+        for keyword in call.keywords
+        if name == "ApiError" and keyword.arg == "message"
+    ]
 
 
 def _written(message: ast.expr) -> str | None:

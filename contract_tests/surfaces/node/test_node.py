@@ -157,7 +157,7 @@ def test_the_suite_of_an_example_passes_with_an_emulator_that_it_starts(
     left = root / "tmp"
     left.mkdir()
     assert f"# pass {tests}\n# fail 0\n" in node(root, *NODE, folder=folder, TMPDIR=str(left))
-    assert [each.name for each in left.iterdir()] == []
+    assert [file.name for file in left.iterdir()] == []
 
 
 RECORDED = """
@@ -176,14 +176,14 @@ test("a renewal", withPayments(async (payments) => {
 def test_a_test_that_fails_leaves_its_recording_behind(root: Path) -> None:
     write(root, RECORDED)
     file = root / "node-test" / "payments-recordings" / "renewal.test.mjs"
-    told = node(root, "node", "club.test.mjs", fails=True)
+    output = node(root, "node", "club.test.mjs", fails=True)
     order = [
         "as it should not be",
         "How the objects of",
         "Requests with the events",
         f"run it again: node --test {file}",
     ]
-    assert sorted(order, key=told.index) == order, "the story begins with what failed"
+    assert sorted(order, key=output.index) == order, "the story begins with what failed"
     assert "# pass 1" in node(root, *NODE, str(file))
 
 
@@ -208,9 +208,9 @@ def test_it_finds_a_running_emulator_where_each_app_has_the_name_of_its_test(roo
 @pytest.mark.long
 def test_the_emulator_that_it_started_ends_with_the_tests(root: Path) -> None:
     write(root, WHERE)
-    found = re.search(r"at http://127\.0\.0\.1:(\d+)", node(root, *NODE))
-    assert found
-    address = ("127.0.0.1", int(found[1]))
+    match = re.search(r"at http://127\.0\.0\.1:(\d+)", node(root, *NODE))
+    assert match
+    address = ("127.0.0.1", int(match[1]))
     deadline = (
         time.monotonic() + 60
     )  # the signal is sent as the process exits, which does not wait for the emulator
@@ -221,12 +221,15 @@ def test_the_emulator_that_it_started_ends_with_the_tests(root: Path) -> None:
 
 
 SAMPLES = [
-    each for page in PAGES for each in samples(page) if each.language == "js" and not each.reason
+    sample
+    for page in PAGES
+    for sample in samples(page)
+    if sample.language == "js" and not sample.reason
 ]
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("sample", SAMPLES, ids=lambda each: f"{name(each.page)}:{each.line}")
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: f"{name(sample.page)}:{sample.line}")
 def test_the_samples_of_the_pages_pass(root: Path, sample: Sample) -> None:
     write(root, sample.text)
     assert "# fail 0" in node(root, *NODE)
@@ -258,9 +261,9 @@ def test_it_has_the_words_of_the_python_class(root: Path, kind: str) -> None:
     assert declared
     theirs = set(re.findall(r"^  (?:static |readonly )?(\w+)[(<:]", declared[1], re.M))
     ours = {
-        re.sub("_(.)", lambda found: found[1].upper(), each)
-        for each in dir(SAME[kind])
-        if each[0] != "_"
+        re.sub("_(.)", lambda letter: letter[1].upper(), name)
+        for name in dir(SAME[kind])
+        if name[0] != "_"
     }
     assert ours - OF_PYTHON <= theirs, ours - OF_PYTHON - theirs
     assert theirs - ours - OF_INIT - OF_NODE == set()

@@ -37,9 +37,9 @@ def test_it_shows_who_is_paid_what_for_by_whom(sandbox: Sandbox) -> None:
         page, none = awa.open(), awa.open("/checkout/sess_000000000000000000000000")
     assert (none.status, none.state) == (404, "unknown")
     assert (page.status, page.state, page.language) == (200, "payable", "en")
-    assert page.said("merchant").endswith(sandbox.key.removeprefix("sk_test_"))
-    assert page.said("total") == "30,000 XAF"
-    assert "Raphia basket" in page.said("lines")
+    assert page.text_of("merchant").endswith(sandbox.key.removeprefix("sk_test_"))
+    assert page.text_of("total") == "30,000 XAF"
+    assert "Raphia basket" in page.text_of("lines")
     assert page.elements["cancel"]["href"] == "https://shop.example.com/cart"
     customer = sandbox.customer(phone="+24177000000")
     address = {
@@ -51,7 +51,7 @@ def test_it_shows_who_is_paid_what_for_by_whom(sandbox: Sandbox) -> None:
     sandbox.api.post(f"/customers/{customer['id']}/addresses/", address)
     with buyer(sandbox, session(sandbox, customer=customer["id"])) as awa:
         page = awa.open()
-    assert page.said("address") == "12 rue des PalmiersLibrevilleGabon"
+    assert page.text_of("address") == "12 rue des PalmiersLibrevilleGabon"
     assert (page.fields["phone"], page.has("email")) == ("+24177000000", False)
     with buyer(
         sandbox, session(sandbox, customer_email="new@example.com", payment_method_types=["paypal"])
@@ -115,7 +115,7 @@ def test_failure_says_what_happened_and_lets_the_buyer_try_again(sandbox: Sandbo
             form = {**awa.open().fields, "do": "pay", **fields}
             page = awa.follow(awa.send(form))
             assert (page.state, page.elements["problem"]["data-code"]) == ("payable", code)
-            assert says in page.said("problem")
+            assert says in page.text_of("problem")
             assert now(sandbox, made)["status"] == "payment_failed"
             awa.send(form)
         with sandbox.expect(*PAID):
@@ -148,7 +148,7 @@ def test_the_same_form_pays_once(sandbox: Sandbox) -> None:
         buyer(sandbox, made) as ama,
         sandbox.expect("customer.created", *PAID),
     ):
-        form, late = ({**each.open().fields, "do": "pay", **CARD} for each in (awa, ama))
+        form, late = ({**person.open().fields, "do": "pay", **CARD} for person in (awa, ama))
         with ThreadPoolExecutor(8) as pool:
             responses = list(pool.map(awa.send, [form] * 8))
         responses += [awa.send(form), ama.send(late)]
@@ -168,7 +168,7 @@ def test_an_expired_page_says_so(sandbox: Sandbox) -> None:
         page = awa.open()
         late = awa.follow(awa.send(form))
     assert (page.status, page.state, late.state) == (410, "expired", "expired")
-    assert "expired" in page.said("closed")
+    assert "expired" in page.text_of("closed")
     assert page.elements["cancel"]["href"] == "https://shop.example.com/cart"
     assert intents(sandbox) == []
 
@@ -184,7 +184,7 @@ def test_setup_saves_the_method_and_charges_nothing(sandbox: Sandbox) -> None:
         made = session(sandbox, mode="setup", customer=customer)
         with buyer(sandbox, made) as awa:
             page = awa.open()
-            assert (page.said("pay"), page.said("due-today")) == (
+            assert (page.text_of("pay"), page.text_of("due-today")) == (
                 "Save the payment method",
                 "0 XAF",
             )
@@ -201,7 +201,7 @@ def test_setup_saves_the_method_and_charges_nothing(sandbox: Sandbox) -> None:
             assert now(sandbox, made)["status"] == ends
             if ends == "complete":
                 assert response.headers["location"].endswith(made["id"])
-                assert "saved" in awa.open().said("confirmation")
+                assert "saved" in awa.open().text_of("confirmation")
         assert len(sandbox.api.get(f"/customers/{customer}/payment-methods/")["data"]) == saved
     assert intents(sandbox) == []
 
@@ -218,12 +218,15 @@ def test_a_subscription_says_what_it_will_charge_and_when(sandbox: Sandbox) -> N
     }
     with buyer(sandbox, sandbox.api.post("/checkout-sessions/", body)) as awa:
         page = awa.open()
-        assert page.said("terms").startswith("7 days free, then 5,000 XAF every month")
-        assert page.said("pay") == "Start the free trial"
-        assert (page.said("due-today"), page.said("due-later")) == ("0 XAF", "5,000 XAF / month")
+        assert page.text_of("terms").startswith("7 days free, then 5,000 XAF every month")
+        assert page.text_of("pay") == "Start the free trial"
+        assert (page.text_of("due-today"), page.text_of("due-later")) == (
+            "0 XAF",
+            "5,000 XAF / month",
+        )
         assert "From January 8, 2026" in page.text
         done = awa.follow(awa.pay(**CARD))
-        assert done.said("next-charge") == "The next payment of 5,000 XAF is on January 8, 2026."
+        assert done.text_of("next-charge") == "The next payment of 5,000 XAF is on January 8, 2026."
         [subscription] = sandbox.api.get("/subscriptions/")["data"]
         assert subscription["status"] == "trialing"
         sandbox.api.post(

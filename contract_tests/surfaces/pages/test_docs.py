@@ -86,9 +86,9 @@ def test_the_first_page_says_the_two_values_and_three_links(server: RunningServe
         places = client.get("/").json()
         assert (places["service"], places["key"]) == (f"{server.url}/v1", "sk_test_demo")
         text = client.get("/", headers=BROWSER).text
-    said = text[text.index("<main") : text.index("</main>")]
-    assert f"URL  {server.url}/v1\nkey  sk_test_demo" in said
-    assert re.findall(r'href="([^"]+)"', said) == ["/_emulator/", "/docs/guide/", "/docs/"]
+    main = text[text.index("<main") : text.index("</main>")]
+    assert f"URL  {server.url}/v1\nkey  sk_test_demo" in main
+    assert re.findall(r'href="([^"]+)"', main) == ["/_emulator/", "/docs/guide/", "/docs/"]
     assert 'id="menu"' not in text
 
 

@@ -48,7 +48,7 @@ def test_accept_language_chooses_and_lang_outdoes_it_and_stays(
         form = {**page.fields, "do": "pay", **DECLINED, **WHO}
         failed = awa.follow(awa.send(form, str(page.elements["payment-form"]["action"])))
     assert page.language == failed.language == "fr"
-    assert "Le paiement n’a pas abouti" in failed.said("problem")
+    assert "Le paiement n’a pas abouti" in failed.text_of("problem")
 
 
 def test_french_through_and_through(sandbox: Sandbox) -> None:
@@ -58,9 +58,9 @@ def test_french_through_and_through(sandbox: Sandbox) -> None:
     assert codes <= ERRORS.keys(), "every way to fail has a sentence of its own"
     with buyer(sandbox, invoice(sandbox), **{"Accept-Language": "fr"}) as awa:
         page = awa.open()
-        assert page.said("total") == "6 000 XAF"
-        assert page.said("due-date") == "À payer au plus tard le 31 janvier 2026"
-        assert page.said("pay") == "Payer 6 000 XAF"
+        assert page.text_of("total") == "6 000 XAF"
+        assert page.text_of("due-date") == "À payer au plus tard le 31 janvier 2026"
+        assert page.text_of("pay") == "Payer 6 000 XAF"
         waiting = awa.follow(awa.pay(**TRANSFER))
         assert "En attente de votre virement" in waiting.text
         assert "se terminant par 2606" in waiting.text

@@ -42,7 +42,7 @@ def test_a_field_that_will_not_do_is_marked(sandbox: Sandbox) -> None:
         for marked, typed in (
             ("name", " "),
             ("email", " "),
-            *(("quantity", each) for each in ("0", "1.5", "x", "9999999")),
+            *(("quantity", quantity) for quantity in ("0", "1.5", "x", "9999999")),
         ):
             response = awa.pay(**{**CARD, **WHO, marked: typed})
             assert (response.status_code, f'id="{marked}-wrong"' in response.text) == (422, True), (
@@ -91,7 +91,7 @@ def test_a_product_s_present_name_and_the_link_s_price_are_shown(sandbox: Sandbo
     sandbox.api.patch(f"/products/{product['id']}/", {"name": "Big basket", "unit_amount": 9000})
     with buyer(sandbox, made) as awa:
         page = awa.open()
-    assert (page.said("title"), page.said("total")) == ("Big basket", "2,000 XAF")
+    assert (page.text_of("title"), page.text_of("total")) == ("Big basket", "2,000 XAF")
     assert page.elements["picture"]["src"] == picture
     assert (
         "img-src data: https://pictures.example.com;"
@@ -197,16 +197,16 @@ def test_lines_and_picture_are_shown_before_and_after_the_payment(sandbox: Sandb
     with buyer(sandbox, made) as awa:
         failed = awa.follow(awa.pay(**DECLINED))
         assert failed.elements["problem"]["data-code"] == "PAYMENT_METHOD_NOT_SUPPORTED"
-        assert failed.said("due-date") == "It was due on January 2, 2026."
+        assert failed.text_of("due-date") == "It was due on January 2, 2026."
         pages = [awa.open(), awa.follow(awa.pay(**CARD))]
     assert [page.state for page in pages] == ["payable", "paid"]
     for page in pages:
         for text in ("Rice", "Delivery", "Tax (18%)1,080 XAF"):
             assert text in page.text
-        assert page.said("total") == "7,080 XAF"
+        assert page.text_of("total") == "7,080 XAF"
         assert page.elements["picture"]["src"] == PICTURE
         assert policy(page.response)["img-src"] == "data: https://pictures.example.com"
-        assert page.said("seller").endswith(", BP 2044, Librevilleshop@example.com")
+        assert page.text_of("seller").endswith(", BP 2044, Librevilleshop@example.com")
         assert f'src="{LOGO}"' in page.html
 
 
@@ -220,13 +220,13 @@ def test_an_invoice_is_paid_on_its_page_which_leads_to_the_receipt(
         with sandbox.expect(*CHARGED):
             page = awa.open()
             done = awa.follow(awa.pay(**method))
-        for each in (page, done):
-            assert (each.said("title"), each.said("total")) == (
+        for shown_page in (page, done):
+            assert (shown_page.text_of("title"), shown_page.text_of("total")) == (
                 f"Invoice {made['invoice_number']}",
                 "6,000 XAF",
             )
-        assert page.said("due-date") == "Due on January 31, 2026"
-        assert (done.status, done.state, done.said("paid-on")) == (
+        assert page.text_of("due-date") == "Due on January 31, 2026"
+        assert (done.status, done.state, done.text_of("paid-on")) == (
             200,
             "paid",
             "Paid on January 1, 2026",
@@ -235,8 +235,8 @@ def test_an_invoice_is_paid_on_its_page_which_leads_to_the_receipt(
         [receipt] = sandbox.api.get("/receipts/")["data"]
         assert awa.open(path_of(receipt)).status == page.status == 200
         assert awa.open("/receipt/rcpt_000000000000000000000000").status == 404
-    assert page.said("lines") == "3 × Repair6,000 XAF Amount paid6,000 XAF"
-    assert page.said("total").startswith("6,000 XAF")
+    assert page.text_of("lines") == "3 × Repair6,000 XAF Amount paid6,000 XAF"
+    assert page.text_of("total").startswith("6,000 XAF")
     for text in (receipt["number"], made["invoice_number"]):
         assert text in page.text
 
@@ -245,9 +245,9 @@ def test_buyers_read_the_merchants_name(sandbox: Sandbox) -> None:
     """B-90: on pages, in emails, on the PDF and on a phone; without one it is the App's."""
     made = invoice(sandbox)
     with buyer(sandbox, made) as awa:
-        assert sandbox.key.removeprefix("sk_test_") in awa.open().said("merchant")
+        assert sandbox.key.removeprefix("sk_test_") in awa.open().text_of("merchant")
         sandbox.settings(merchant={"name": "Maison Okoumé"})
-        assert awa.open().said("merchant").endswith("Maison Okoumé")
+        assert awa.open().text_of("merchant").endswith("Maison Okoumé")
     sandbox.api.post(f"/invoices/{made['id']}/send/")
     [email] = sandbox.control.get("/emails")["data"]
     assert email["subject"] == f"Invoice {made['invoice_number']} from Maison Okoumé"
@@ -334,7 +334,7 @@ def surfaces(sandbox: Sandbox, made: Any, rows: Sequence[object]) -> dict[str, t
         done = awa.follow(awa.pay(**CARD))
         receipt = awa.open(str(done.elements["receipt-link"]["href"])).text
     pdf = pdfs.text(sandbox.api.request("GET", f"/invoices/{made['id']}/pdf/").content)
-    shown = {
+    totals = {
         "page": (before, "Total" if rows else ""),
         "PDF": (pdf, "Total"),
         "receipt": (receipt, "Amount paid"),
@@ -343,8 +343,8 @@ def surfaces(sandbox: Sandbox, made: Any, rows: Sequence[object]) -> dict[str, t
         for form in ("raw", "html"):
             text = sandbox.control.request("GET", f"/emails/{email['id']}/{form}").text
             last = {"invoice": "Total", "receipt": "Amount"}[email["kind"]]
-            shown[f"{email['kind']} {form}"] = (text.partition("Content-Type: text/html")[0], last)
-    return shown
+            totals[f"{email['kind']} {form}"] = (text.partition("Content-Type: text/html")[0], last)
+    return totals
 
 
 def written(amount: int, currency: str) -> str:

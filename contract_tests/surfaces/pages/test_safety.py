@@ -144,7 +144,7 @@ def test_a_form_without_a_token_of_ours_does_nothing(sandbox: Sandbox) -> None:
             for token in ("", "x", "a" * 22 + "." + "0" * 64, "é" * 22 + "." + "0" * 64, another):
                 page = Page(awa.pay(**CARD, **WHO, token=token))
                 assert (page.status, page.state) == (403, "payable")
-                assert "try again" in page.said("problem")
+                assert "try again" in page.text_of("problem")
     with sandbox.expect(*BOUGHT), Buyer(sandbox.url, awa.path) as other:
         assert other.send({**page.fields, "do": "pay", **CARD, **WHO}).status_code == 303, (
             "the form it got is good"
@@ -224,7 +224,7 @@ def test_a_page_offers_and_takes_only_what_a_profile_allows(sandbox: Sandbox) ->
             with buyer(sandbox, thing, **{"X-Forwarded-For": address}) as visitor:
                 page = visitor.open()
                 assert [
-                    f'value="{each}"' in page.html for each in ("bank_card", "mobile_money")
+                    f'value="{method}"' in page.html for method in ("bank_card", "mobile_money")
                 ] == [True, False]
                 assert visitor.pay(**CARD, **WHO).status_code == status
     assert sandbox.api.get("/payment-intents/")["pagination"]["count"] == 3

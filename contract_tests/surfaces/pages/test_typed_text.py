@@ -122,9 +122,9 @@ def test_the_console_finds_a_phone_by_its_digits(sandbox: Sandbox, text: str) ->
     )
     with visiting(sandbox) as visitor:
         assert "Nothing matches" not in visitor.open("search", q=text).text
-        shown = visitor.open("objects", kind="customer", query=text)
-        assert customer["id"] in shown.html
-        assert "Moussa" not in shown.text
+        page = visitor.open("objects", kind="customer", query=text)
+        assert customer["id"] in page.html
+        assert "Moussa" not in page.text
 
 
 def test_the_console_reads_numbers_of_any_script_and_no_marks_around_a_text(
@@ -135,5 +135,7 @@ def test_the_console_reads_numbers_of_any_script_and_no_marks_around_a_text(
         assert sandbox.control.get("/clock")["rate"] == 60
         visitor.do("freeze")
         visitor.do("save", name="\u202abefore\u202c\N{NO-BREAK SPACE}")
-        assert [each["name"] for each in sandbox.control.get("/snapshots")["data"]] == ["before"]
+        assert [snapshot["name"] for snapshot in sandbox.control.get("/snapshots")["data"]] == [
+            "before"
+        ]
         assert "+241" in visitor.open("/_emulator/phones/＋٢٤١ 77-00.00 00").text

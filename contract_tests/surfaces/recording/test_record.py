@@ -184,11 +184,13 @@ def test_what_a_buyer_paid_on_a_page_is_paid(payments: Emulator, again: Again) -
     text = recorded(payments)
     assert '"checkout.session.completed"' in text
     requests = payments.api.get("/_emulator/requests")["data"]
-    shown = str(
-        [text, *(payments.api.get(f"/_emulator/requests/{each['id']}") for each in requests)]
+    everything = str(
+        [text, *(payments.api.get(f"/_emulator/requests/{request['id']}") for request in requests)]
     )
     assert [
-        part for part in ("5200", "28282828", '"973"', "GB33BUKB20201555555555") if part in shown
+        part
+        for part in ("5200", "28282828", '"973"', "GB33BUKB20201555555555")
+        if part in everything
     ] == []
     again(text)
 

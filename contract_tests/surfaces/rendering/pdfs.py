@@ -43,7 +43,7 @@ class Tagged:
 
     def _marked(self, page: Any) -> dict[int | None, str]:
         """Return a page's glyph codes by the marked stretch's number; decoration under None."""
-        found: dict[int | None, str] = {}
+        codes: dict[int | None, str] = {}
         open_stretches: list[int | None] = []
         for operands, operator in page.get_contents().operations:
             if operator in (b"BDC", b"BMC"):
@@ -53,26 +53,26 @@ class Tagged:
             elif operator in (b"TJ", b"Tj"):
                 assert open_stretches, "text that is neither in the structure nor decoration"
                 number = open_stretches[-1]
-                found[number] = found.get(number, "") + "#"
-        return found
+                codes[number] = codes.get(number, "") + "#"
+        return codes
 
     def _read(self, element: Any) -> list[str]:
         self.roles.append(element["/S"])
         parts: list[str] = []
         for kid in element.get("/K", ()):
-            each = kid.get_object()
-            if each.get("/Type") == "/MCR":
+            child = kid.get_object()
+            if child.get("/Type") == "/MCR":
                 page = next(
                     n
                     for n, one in enumerate(self.reader.pages)
-                    if one.indirect_reference == each.raw_get("/Pg")
+                    if one.indirect_reference == child.raw_get("/Pg")
                 )
-                parts.append(self._texts[page].pop(each["/MCID"]))
-            elif each.get("/Type") == "/OBJR":
-                assert each["/Obj"].get_object()["/Subtype"] == "/Link"
+                parts.append(self._texts[page].pop(child["/MCID"]))
+            elif child.get("/Type") == "/OBJR":
+                assert child["/Obj"].get_object()["/Subtype"] == "/Link"
             else:
-                assert each["/P"].get_object() == element
-                parts += self._read(each)
+                assert child["/P"].get_object() == element
+                parts += self._read(child)
         return parts
 
     @property

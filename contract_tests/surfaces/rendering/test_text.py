@@ -30,8 +30,8 @@ def test_no_line_is_too_wide_and_nothing_is_lost(text: str, width: float, bold: 
     """Lines have the text's characters, in any order, without the spaces at their ends."""
     lines = wrap(text, STYLE._replace(bold=bold), width)
     assert all(line.width <= width + 0.01 for line in lines)
-    shown = "".join(glyph.text for line in lines for _, glyphs in line.runs for glyph in glyphs)
-    assert sorted(shown.replace(" ", "")) == sorted(clean(text).replace("\n", "").replace(" ", ""))
+    drawn = "".join(glyph.text for line in lines for _, glyphs in line.runs for glyph in glyphs)
+    assert sorted(drawn.replace(" ", "")) == sorted(clean(text).replace("\n", "").replace(" ", ""))
 
 
 def test_lines_break_between_words_and_between_characters_of_east_asia() -> None:
@@ -54,10 +54,10 @@ def test_lines_break_between_words_and_between_characters_of_east_asia() -> None
         ("אב (a) ג", "ג (a) בא"),
     ],
 )
-def test_text_runs_the_way_of_its_script(text: str, shown: str) -> None:
+def test_text_runs_the_way_of_its_script(text: str, visual: str) -> None:
     """UAX #9, by examples; mirrored brackets stand for what they close or open."""
     assert written(text) == [
-        shown.translate(str.maketrans("()", ")(")) if typesetting.is_rtl(text) else shown
+        visual.translate(str.maketrans("()", ")(")) if typesetting.is_rtl(text) else visual
     ]
 
 

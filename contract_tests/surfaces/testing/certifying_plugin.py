@@ -56,7 +56,7 @@ def certifying(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
                 ended = run("test", "receiver", url + path, "--secret", webhooks.secret, *there)
             assert ended.status in (0, 1), ended
             report = json.loads(ended.output)
-            failed = [each for each in report["checks"] if not each["passed"]]
+            failed = [check for check in report["checks"] if not check["passed"]]
             if ended.status == 0:
                 SOUND.add(receiver)
             with Path(os.environ["CERTIFIED"]).open("a", encoding="utf-8") as file:

@@ -53,8 +53,8 @@ def test_the_package_has_it_and_to_import_it_is_quick_and_silent() -> None:
 
 
 def settings(world: Emulator, *names: str) -> list[int]:
-    found = world.api.get("/_emulator/app")["settings"]
-    return [found[name] for name in names]
+    values = world.api.get("/_emulator/app")["settings"]
+    return [values[name] for name in names]
 
 
 def test_a_seed_settings_and_fixture_files_say_how_the_world_starts(
@@ -107,9 +107,9 @@ def test_without_a_server_one_is_started_which_is_gone_with_the_block() -> None:
         world.client.get("/v1/customers/")
     # Other servers of the process may start threads for look-ups of names and the like at any time.
     assert [
-        each
-        for each in threading.enumerate()
-        if each not in before and not each.name.startswith("asyncio_")
+        thread
+        for thread in threading.enumerate()
+        if thread not in before and not thread.name.startswith("asyncio_")
     ] == []
 
 
@@ -167,7 +167,7 @@ def test_an_error_of_the_service_is_raised_with_all_it_says(world: Emulator) -> 
 
 def test_factories_have_defaults_that_work_and_take_objects_for_ids(world: Emulator) -> None:
     first, second = world.customer(), world.customer(name="Ben Obi")
-    assert [each["email"] for each in (first, second)] == [
+    assert [customer["email"] for customer in (first, second)] == [
         "customer-1@example.com",
         "customer-2@example.com",
     ]
@@ -197,8 +197,10 @@ def test_factories_have_defaults_that_work_and_take_objects_for_ids(world: Emula
         ({"iban": "DE89 3704 0044 0532 0130 00"}, "bank_transfer", "processing"),
     ],
 )
-def test_a_buyer_pays_by_what_is_said(world: Emulator, said: Any, type: str, status: str) -> None:
-    intent = world.pay(world.session(), **said)
+def test_a_buyer_pays_by_what_is_said(
+    world: Emulator, options: Any, type: str, status: str
+) -> None:
+    intent = world.pay(world.session(), **options)
     assert (intent["status"], intent["payment_method_type"], intent["amount"]) == (
         status,
         type,
@@ -312,7 +314,10 @@ def test_the_ledger_says_where_the_money_is_and_what_broke_it(world: Emulator) -
     assert world.ledger.totals == {
         "XAF": {"buyers": -5000, "merchant": 4855, "fees": 145, "commissions": 0}
     }
-    assert sorted(each["amount"] for each in world.ledger.entries(object=customer)) == [-5000, 5000]
+    assert sorted(entry["amount"] for entry in world.ledger.entries(object=customer)) == [
+        -5000,
+        5000,
+    ]
     assert world.ledger.entries(currency="EUR") == []
     world.ledger.assert_balanced()
     broken = {"at": "2026-01-15T09:30:00.000Z", "summary": "payments of inv_1 is off by 5,000 XAF"}
@@ -464,9 +469,9 @@ async def test_it_pays_expects_and_goes_back(world: Emulator) -> None:
         assert await emulator.emails.of() == []
         await emulator.webhooks.forward_to(failing)
         await emulator.trigger("invoice.paid")
-        assert {(each.status, each.error) for each in await emulator.webhooks.deliveries()} == {
-            (500, "no such order")
-        }
+        assert {
+            (delivery.status, delivery.error) for delivery in await emulator.webhooks.deliveries()
+        } == {(500, "no such order")}
         with pytest.raises(AssertionError, match=r"did not happen: invoice.paid"):
             async with emulator.expect("invoice.paid"):
                 pass
@@ -495,9 +500,9 @@ Held = tuple[int, int, int, int]
 def held() -> Held:
     """Threads, files, worlds and collectors of webhooks of this process."""
     gc.collect()
-    kinds = [type(each) for each in gc.get_objects()]
+    kinds = [type(object) for object in gc.get_objects()]
     # Without uvloop the loop keeps up to six threads that look up host names, as long as it lives.
-    threads = [each for each in threading.enumerate() if not each.name.startswith("asyncio_")]
+    threads = [thread for thread in threading.enumerate() if not thread.name.startswith("asyncio_")]
     return (
         len(threads),
         len(os.listdir("/proc/self/fd")),

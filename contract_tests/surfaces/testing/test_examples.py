@@ -92,7 +92,7 @@ def test_the_story_of_a_shop_ends_the_same(
     shop = SHOPS[language]
     with contextlib.chdir(shop.path):
         ended = run_command(
-            "test", "app", *(f"--only={each}" for each in words), "--", *shop.command(command)
+            "test", "app", *(f"--only={word}" for word in words), "--", *shop.command(command)
         )
     assert ended.output.startswith("No problem in "), ended
     assert "of the audit" not in ended.output.replace(" info of the audit", "")
@@ -137,15 +137,17 @@ SECRET = "whsec_4Kd8sF2hJ6lQ1wE5rT9yU3iO7pA0zX4c"
 RECEIVES = re.compile(r"\bforward_?to\(", re.IGNORECASE)
 """How a test hands its webhooks to a receiver."""
 
-SAMPLES = [each for page in PAGES for each in samples(page) if not each.reason]
+SAMPLES = [sample for page in PAGES for sample in samples(page) if not sample.reason]
 
 
 def receiving(language: str, suffix: str) -> dict[str, Sample]:
     """Return the samples that have a receiver, by a name for a file."""
-    found = [each for each in SAMPLES if each.language == language and RECEIVES.search(each.text)]
+    receivers = [
+        sample for sample in SAMPLES if sample.language == language and RECEIVES.search(sample.text)
+    ]
     return {
-        f"test_{re.sub(r'[^a-z]+', '_', name(each.page))}_{each.line}{suffix}": each
-        for each in found
+        f"test_{re.sub(r'[^a-z]+', '_', name(sample.page))}_{sample.line}{suffix}": sample
+        for sample in receivers
     }
 
 
@@ -167,15 +169,15 @@ def certify(where: Path, *command: str, folder: Path, **variables: str) -> Mappi
             f"{line['where']}: not answered with 200"
         )
         results.setdefault(line["where"], []).append(line["failed"])
-    for module, found in results.items():
-        wrong = [failed for failed in found if failed and not _rejects_everything(failed)]
+    for module, failures in results.items():
+        wrong = [failed for failed in failures if failed and not _rejects_everything(failed)]
         assert not wrong, f"{module}: {json.dumps(wrong, indent=1)}"
-        assert [] in found, f"{module}: no receiver was certified with its own secret"
+        assert [] in failures, f"{module}: no receiver was certified with its own secret"
     return results
 
 
 def _rejects_everything(failed: list[Any]) -> bool:
-    return [each["check"] for each in failed] == ["good"] and failed[0]["answers"][0][
+    return [check["check"] for check in failed] == ["good"] and failed[0]["answers"][0][
         "status"
     ] == 401
 
@@ -262,15 +264,16 @@ def served(language: str, tmp_path: Path) -> Iterator[str]:
         shop.command(SERVE[language]), cwd=shop.path, env=environment, **output
     ) as process:
         try:
-            found = re.search(r"http://[\d.:]+\d", line := process.stdout.readline())
-            assert found, line
-            yield found[0]
+            address = re.search(r"http://[\d.:]+\d", line := process.stdout.readline())
+            assert address, line
+            yield address[0]
         finally:
             process.kill()
 
 
 @pytest.mark.parametrize(
-    "shop", ["compose", *(pytest.param(each, marks=pytest.mark.needs(each)) for each in SERVE)]
+    "shop",
+    ["compose", *(pytest.param(server, marks=pytest.mark.needs(server)) for server in SERVE)],
 )
 def test_the_receiver_of_another_shop(
     shop: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -56,8 +56,8 @@ def run(suite: pytest.Pytester, *options: str, **files: str) -> pytest.RunResult
 
 def test_it_is_installed_with_the_package_and_who_does_not_use_it_pays_nothing_for_it() -> None:
     """Neither the helpers nor any library of theirs is loaded at the start of a run."""
-    (found,) = entry_points(group="pytest11", name="payments_emulator")
-    assert found.load() is emulator.testing.plugin
+    (plugin,) = entry_points(group="pytest11", name="payments_emulator")
+    assert plugin.load() is emulator.testing.plugin
     code = (
         "import sys, pytest; before = set(sys.modules); import emulator.testing.plugin;print(*{name"
         " for name in set(sys.modules) - before if '.' not in name or name.startswith('emulator')})"
@@ -149,14 +149,14 @@ def test_a_wrong_marker_is_reported_in_a_line(suite: pytest.Pytester) -> None:
         "fixtures='nowhere.yaml'": "nowhere.yaml: cannot be read",
     }
     tests = [
-        f"@pytest.mark.payments({each})\ndef test_{n}(payments): pass"
-        for n, each in enumerate(wrong)
+        f"@pytest.mark.payments({arguments})\ndef test_{n}(payments): pass"
+        for n, arguments in enumerate(wrong)
     ]
     result = run(suite, test_shop="\n".join(["import pytest", *tests]))
     result.assert_outcomes(errors=len(wrong))
     text = result.stdout.str()
-    assert [each for each in wrong.values() if each not in text] == []
-    assert [each for each in ("Traceback", "During handling") if each in text] == []
+    assert [message for message in wrong.values() if message not in text] == []
+    assert [part for part in ("Traceback", "During handling") if part in text] == []
 
 
 def test_a_failing_test_shows_the_failure_report_of_its_world(suite: pytest.Pytester) -> None:
@@ -395,10 +395,10 @@ def test_a_live_key_in_the_environment_fails_a_test_with_a_world(
 
 
 SAMPLES = [
-    each.text
+    sample.text
     for page in PAGES
-    for each in samples(page)
-    if each.language == "python" and not each.reason
+    for sample in samples(page)
+    if sample.language == "python" and not sample.reason
 ]
 SUITES = [sample for sample in SAMPLES if "def test_" in sample]
 
@@ -412,7 +412,7 @@ def test_the_suites_of_the_pages_pass(suite: pytest.Pytester) -> None:
     assert outcomes["passed"] >= sum(sample.count("def test_") for sample in SUITES)
 
 
-@pytest.mark.parametrize("sample", [each for each in SAMPLES if each not in SUITES])
+@pytest.mark.parametrize("sample", [sample for sample in SAMPLES if sample not in SUITES])
 def test_the_scripts_of_the_pages_run(sample: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PAYMENTS_EMULATOR_URL", raising=False)
     exec(compile(sample, "sample", "exec"), {"__name__": "sample"})
@@ -463,7 +463,7 @@ def test_money_states_renewals_and_webhooks_are_drawn_and_listed(sandbox: Sandbo
         svg = ElementTree.fromstring(chart.replace("&hellip;", "…"))
         assert (svg.get("role"), svg[0].tag, svg[1].tag) == ("img", "title", "desc")
         assert set((svg.get("aria-labelledby") or "").split()) <= {
-            each.get("id") for each in svg.iter()
+            element.get("id") for element in svg.iter()
         }
     assert "58.23\N{NO-BREAK SPACE}EUR" in charts[0], "three weeks of 19.99, less fees"
     assert "XAF" in charts[0]

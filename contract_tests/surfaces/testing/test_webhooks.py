@@ -33,9 +33,10 @@ def test_deliveries_are_collected_and_their_signatures_verified(
         "subscription.created",
         *CHARGED,
     ]
-    assert [(each.genuine, each.status, each.attempt) for each in world.webhooks.deliveries] == [
-        (True, 200, 1)
-    ] * 5
+    assert [
+        (delivery.genuine, delivery.status, delivery.attempt)
+        for delivery in world.webhooks.deliveries
+    ] == [(True, 200, 1)] * 5
     first, endpoint = world.webhooks.deliveries[0], world.webhooks.endpoint
     titled = {name.title(): value for name, value in first.headers.items()}
     assert verify_webhook(first.body, titled, endpoint)
@@ -70,8 +71,10 @@ def test_each_event_is_waited_for_once_or_by_its_object(world: Emulator) -> None
         other.webhooks.assert_delivered("customer.created")
     world.webhooks.refute_delivered("customer.created")
     first, second, third = (world.customer() for _ in range(3))
-    found = [world.webhooks.wait_for("customer.created", each) for each in (third, None, None)]
-    assert [each["data"]["object"]["id"] for each in found] == [
+    events = [
+        world.webhooks.wait_for("customer.created", customer) for customer in (third, None, None)
+    ]
+    assert [event["data"]["object"]["id"] for event in events] == [
         third["id"],
         first["id"],
         second["id"],
@@ -278,7 +281,9 @@ def cause(world: Emulator) -> None:
 def renewals(world: Emulator) -> None:
     world.subscription()
     world.clock.advance("P3M")
-    assert [(each.status, each.error) for each in world.webhooks.deliveries] == [(200, None)] * 4
+    assert [(delivery.status, delivery.error) for delivery in world.webhooks.deliveries] == [
+        (200, None)
+    ] * 4
 
 
 @pytest.mark.parametrize("target", ["application", "test client"])
@@ -386,7 +391,9 @@ def test_what_the_application_raises_or_says_with_500_is_the_error_of_the_delive
 ) -> None:
     world.webhooks.listen("checkout.session.completed").forward_to(app())
     world.pay(world.session())
-    assert [(each.status, each.error) for each in world.webhooks.deliveries] == [(500, error)]
+    assert [(delivery.status, delivery.error) for delivery in world.webhooks.deliveries] == [
+        (500, error)
+    ]
     assert f"-> 500 ({error})" in world.story()
 
 
@@ -437,11 +444,11 @@ def test_a_view_that_runs_when_the_test_ends_is_let_end_and_one_that_never_ends_
     assert shop.handled == 1
     shop = make_shop(ENDLESS)
     limit_once_begun(monkeypatch, shop)
-    said = (
+    message = (
         rf"customer.created evt_\w+ \(attempt 1\) of the world {world_name} .* has not responded"
         r" within 0.1 s"
     )
-    with pytest.warns(RuntimeWarning, match=said):
+    with pytest.warns(RuntimeWarning, match=message):
         play(local_server, world_name, name, shop, first)
     assert shop.handled == 0
 

@@ -42,12 +42,12 @@ in_memory, lock = set(), Lock()
 
 
 def database():
-    found = sqlite3.connect(
+    connection = sqlite3.connect(
         Path(os.environ["PAYMENTS_EMULATOR_FOLDER"]) / "shop.sqlite", timeout=30
     )
-    found.isolation_level = None
-    found.executescript(TABLES)
-    return closing(found)
+    connection.isolation_level = None
+    connection.executescript(TABLES)
+    return closing(connection)
 
 
 def fact(name, make):

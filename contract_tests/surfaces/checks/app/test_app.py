@@ -103,9 +103,9 @@ def test_what_a_rule_finds_can_be_ignored() -> None:
         "unsafe-retry",
     )
     cases = json.loads(sweep(*chosen, *CARELESS).output)["cases"]
-    assert [each["case"] for each in cases] == ["3:error-after", "5:error-after"]
+    assert [case["case"] for case in cases] == ["3:error-after", "5:error-after"]
     assert "2 subscriptions active instead of 1" in cases[0]["differences"]
-    assert [each["rules"] for each in cases if "unsafe-retry" in each["rules"]] == []
+    assert [case["rules"] for case in cases if "unsafe-retry" in case["rules"]] == []
 
 
 POSTS = """
@@ -181,13 +181,12 @@ def test_a_run_without_end_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None
     ],
     ids=len,
 )
-def test_a_command_that_fails_by_itself_is_not_examined(said: str, shown: str) -> None:
+def test_a_command_that_fails_by_itself_is_not_examined(error: str, line: str) -> None:
     """The line that names the error is shown, of a long one its beginning."""
-    ended = sweep("--", sys.executable, "-c", f"raise SystemExit({said!r})")
+    ended = sweep("--", sys.executable, "-c", f"raise SystemExit({error!r})")
     assert ended.status == 1
     assert (
-        f"fails without any fault, so nothing else was tried: exit status 1, {shown}"
-        in ended.output
+        f"fails without any fault, so nothing else was tried: exit status 1, {line}" in ended.output
     )
     assert max(map(len, ended.output.splitlines())) < 500
 
@@ -328,9 +327,9 @@ def payments(local_server: LocalServer, world_name: str) -> Iterator[Emulator]:
 
 
 def failing(payments: Emulator, story: Story, *only: str, **options: Any) -> str:
-    with pytest.raises(AssertionError) as found:
+    with pytest.raises(AssertionError) as failure:
         payments.test_app(story, only=only, **options)
-    return str(found.value)
+    return str(failure.value)
 
 
 def post(payments: Emulator, path: str, body: Any, key: str | None = None) -> Any:
@@ -435,11 +434,11 @@ def test_objects_that_belong_to_others_are_a_difference(payments: Emulator) -> N
     def play(payments: Emulator) -> None:
         awa, ben = customer(payments, "awa"), customer(payments, "ben")
         response = payments.client.get(f"/v1/customers/{ben}/")
-        for each in (awa, ben if response.is_success else awa):
+        for buyer in (awa, ben if response.is_success else awa):
             post(
                 payments,
                 "/v1/payment-intents/",
-                {"customer": each, "amount": 5000, "currency": "XAF"},
+                {"customer": buyer, "amount": 5000, "currency": "XAF"},
             )
 
     text = failing(payments, play, "3:throttled")
@@ -471,7 +470,7 @@ def test_each_fault_has_its_section_in_the_guide() -> None:
     kinds, advice = (
         (ROOT / f"docs/guide/{name}.md").read_text("utf-8") for name in ("test-app", "going-live")
     )
-    assert {each.section for each in ADVICE.values()} <= set(
+    assert {advice.section for advice in ADVICE.values()} <= set(
         re.findall("^### (.+)$", advice, re.MULTILINE)
     )
     assert {kind.name for kind in FAULT_KINDS} <= set(

@@ -78,7 +78,7 @@ IN_SHORT = ("looks first", "works afterwards")
 def tried(mistake: str, *cases: str) -> Ended:
     """How `test app` ends with these cases of the shop that sells credits."""
     shop = (sys.executable, str(Path(__file__).with_name("credits.py")), mistake)
-    only = [f"--only={each}" for each in cases]
+    only = [f"--only={case}" for case in cases]
     return sweep(
         *only,
         "--clock",
@@ -92,7 +92,7 @@ def tried(mistake: str, *cases: str) -> Ended:
 
 @pytest.mark.parametrize(
     "mistake",
-    [pytest.param(each, marks=[] if each in IN_SHORT else pytest.mark.long) for each in CREDITS],
+    [pytest.param(shop, marks=[] if shop in IN_SHORT else pytest.mark.long) for shop in CREDITS],
 )
 def test_app_names_the_mistake_of_the_shop_that_sells_credits(mistake: str) -> None:
     """And says how to repeat it."""
@@ -175,7 +175,7 @@ def club(kind: str, *, is_wrong: bool) -> Callable[[Emulator], Any]:
 )
 def test_app_names_the_mistake_of_the_club(kind: str, sentence: str) -> None:
     with Emulator(clock="2026-01-01T00:00:00Z", seed=7) as payments:
-        with pytest.raises(AssertionError) as found:
+        with pytest.raises(AssertionError) as failure:
             payments.test_app(club(kind, is_wrong=True), only=[kind])
-        assert sentence in named(str(found.value))
+        assert sentence in named(str(failure.value))
         assert payments.test_app(club(kind, is_wrong=False), only=[kind]).findings == []

@@ -117,9 +117,11 @@ def test_of_several_examinations_the_worst_comes_first() -> None:
         == "2 problems; worst: A request is sent again without a key: a double refund"
     )
     names = ["test app: a double refund", "test suite: refund-short", "test client: polling"]
-    assert [each.name for each in report.findings] == names
-    assert report.notes == [f"{each.examination}: {each.headline}" for each in (CLIENT, SUITE, APP)]
-    assert [each["examination"] for each in report.facts["examinations"]] == [
+    assert [finding.name for finding in report.findings] == names
+    assert report.notes == [
+        f"{summary.examination}: {summary.headline}" for summary in (CLIENT, SUITE, APP)
+    ]
+    assert [examination["examination"] for examination in report.facts["examinations"]] == [
         "test client",
         "test suite",
         "test app",
@@ -141,7 +143,7 @@ def test_the_application_its_client_and_its_tests_are_in_one_report() -> None:
     ended = examined("--app", APPLICATION, "--json", "--", *OWN_SUITE)
     assert (ended.status, ended.errors) == (1, "")
     report = json.loads(ended.output)
-    assert [each["examination"] for each in report["examinations"]] == [
+    assert [examination["examination"] for examination in report["examinations"]] == [
         "test app",
         "test client",
         "test suite",
@@ -149,10 +151,12 @@ def test_the_application_its_client_and_its_tests_are_in_one_report() -> None:
     assert report["headline"].endswith(
         "; worst: A request is sent again without an Idempotency-Key: a double payment"
     )
-    severities = [each["severity"] for each in report["findings"]]
+    severities = [finding["severity"] for finding in report["findings"]]
     assert severities == sorted(severities, key=["error", "warning", "info"].index)
     again = next(
-        each["again"] for each in report["findings"] if each["name"].startswith("test suite: ")
+        finding["again"]
+        for finding in report["findings"]
+        if finding["name"].startswith("test suite: ")
     )
     assert again.startswith("payments-emulator test suite --only ")
     assert again.endswith(f" -- {shlex.join(OWN_SUITE)}")
@@ -160,7 +164,9 @@ def test_the_application_its_client_and_its_tests_are_in_one_report() -> None:
 
 def test_without_options_the_tests_and_their_client_are_examined() -> None:
     ended = examined("--json", "--", *OWN_SUITE)
-    examinations = [each["examination"] for each in json.loads(ended.output)["examinations"]]
+    examinations = [
+        examination["examination"] for examination in json.loads(ended.output)["examinations"]
+    ]
     assert (ended.status, examinations) == (1, ["test client", "test suite"])
 
 
@@ -168,10 +174,12 @@ def test_a_receiver_is_examined_and_one_that_is_not_there_is_reported() -> None:
     """This one accepts everything."""
     with closing(Receiver()) as receiver:
         ended = examined("--json", "--receiver", receiver.url, "--secret", SECRET, "--", *NOTHING)
-    found = [
-        each["title"] for each in json.loads(ended.output)["findings"] if "receiver" in each["name"]
+    titles = [
+        finding["title"]
+        for finding in json.loads(ended.output)["findings"]
+        if "receiver" in finding["name"]
     ]
-    assert "An event signed with another secret: not rejected" in found
+    assert "An event signed with another secret: not rejected" in titles
     with socket.socket() as reserved:
         reserved.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{reserved.getsockname()[1]}/webhooks"

@@ -183,15 +183,15 @@ DEVIATIONS = (
     _shown(
         "one-word-name",
         Customer,
-        lambda each: {} if each["lastname"] else {"lastname": each["firstname"]},
+        lambda customer: {} if customer["lastname"] else {"lastname": customer["firstname"]},
     ),
-    _shown("default-address", Customer, lambda each: {"address": None}),
+    _shown("default-address", Customer, lambda customer: {"address": None}),
     _shown(
         "timestamps",
         Customer,
-        lambda each: {"created_at": each["created_at"].partition(".")[0] + "Z"},
+        lambda customer: {"created_at": customer["created_at"].partition(".")[0] + "Z"},
     ),
-    _shown("link-without-type", PaymentLink, lambda each: {"payment_link_type": "donation"}),
+    _shown("link-without-type", PaymentLink, lambda link: {"payment_link_type": "donation"}),
     Deviation(MUTANTS["paused-hidden"], ("pause-and-resume",)),
     Deviation(MUTANTS["capture-whole"], ("partial-capture",)),
     Deviation(MUTANTS["invoice-due-early"], ("due-date",)),
@@ -216,7 +216,7 @@ class Draw(NamedTuple):
 
     @property
     def noticed_by(self) -> set[str]:
-        return {probe for each in self.deviations for probe in each.probes}
+        return {probe for deviation in self.deviations for probe in deviation.probes}
 
 
 def drawn(seed: int) -> Draw:
@@ -238,7 +238,7 @@ def serving(
     draw: Draw, time: VirtualTime | None = None, seed: int = 0, **options: Any
 ) -> Iterator[RunningServer]:
     """Serve as drawn; with a ``time`` behind a front with 2 requests a second and 5 % of 503."""
-    mutants = [each.mutant for each in draw.deviations]
+    mutants = [deviation.mutant for deviation in draw.deviations]
     parts = WrongService(mutants, *mutants).parts()
     if time is not None:
         inner = parts.app
@@ -275,10 +275,12 @@ class Calibration(NamedTuple):
 
 def named(report: CalibrationReport) -> tuple[dict[str, Any], set[str]]:
     """Return a report's settings, by ``SWITCHES``, and the probes that no setting would follow."""
-    followed = [each for each in report.of("differs") if each.followed]
+    followed = [difference for difference in report.of("differs") if difference.followed]
     asked = {
         name: value
-        for each in followed
-        for name, value in {**each.assumptions, **each.settings}.items()
+        for difference in followed
+        for name, value in {**difference.assumptions, **difference.settings}.items()
     }
-    return asked, {each.probe for each in report.of("differs") if not each.followed}
+    return asked, {
+        difference.probe for difference in report.of("differs") if not difference.followed
+    }

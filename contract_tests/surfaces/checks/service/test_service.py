@@ -57,12 +57,14 @@ def test_each_assumption_has_a_probe_with_each_of_its_values_or_a_cause() -> Non
     assert len(asked) >= 60
     assert KNOWN.budget(probes) <= MOST
     outcomes = [
-        (probe, each) for probe in probes.values() for each in (probe.confirms, *probe.otherwise)
+        (probe, outcome)
+        for probe in probes.values()
+        for outcome in (probe.confirms, *probe.otherwise)
     ]
-    found = {
+    assumed = {
         (name, value) for _, outcome in outcomes for name, value in outcome.assumptions.items()
     }
-    assert found == {
+    assert assumed == {
         (name, value) for name, assumption in known.items() for value in assumption.values
     }
     for probe, outcome in outcomes:
@@ -130,7 +132,7 @@ def test_it_names_what_was_switched_and_what_deviates_and_nothing_else(seed: int
         wanted = settings(server)
     assert named(report) == (draw.switched, draw.noticed_by)
     assert report.requests <= MOST
-    assert all(each.evidence for each in report.of("differs"))
+    assert all(difference.evidence for difference in report.of("differs"))
     with serving(NOTHING, profile=profile_of(KNOWN, report, len(KNOWN.probes))) as following:
         assert settings(following) == wanted
 
@@ -186,7 +188,11 @@ def test_the_report_is_json_without_secrets(itself: RunningServer) -> None:
     assert {row["probe"] for row in report["not_asked"]} == {
         name for name, probe in KNOWN.probes.items() if "buyer" in probe.needs
     }
-    row = next(each for each in report["confirmed"] if each["assumption"] == "unknown_fields")
+    row = next(
+        confirmation
+        for confirmation in report["confirmed"]
+        if confirmation["assumption"] == "unknown_fields"
+    )
     assert (row["number"], row["value"]) == ("B-13", "reject")
     assert row["evidence"][0]["request_id"].startswith("req_")
     text = ended.stdout.replace("whsec_****", "")
@@ -252,12 +258,13 @@ def test_the_document_and_the_console_say_what_is_confirmed(profile: Path) -> No
     ):
         document, plain = http.get("/openapi.json").json(), http.get("/docs/assumptions").text
         english, french = (
-            http.get(f"/_emulator/console/assumptions?lang={each}").text for each in ("en", "fr")
+            http.get(f"/_emulator/console/assumptions?lang={language}").text
+            for language in ("en", "fr")
         )
     marks = list(_marks(document))
-    assert all("B-30" not in str(each.get("x-assumption", "")) for each in marks)
-    assert {each["x-confirmed"] for each in marks if "x-confirmed" in each} == {"2026-01-02"}
-    assert any(each.get("x-refuted") == ["B-12"] for each in marks)
+    assert all("B-30" not in str(mark.get("x-assumption", "")) for mark in marks)
+    assert {mark["x-confirmed"] for mark in marks if "x-confirmed" in mark} == {"2026-01-02"}
+    assert any(mark.get("x-refuted") == ["B-12"] for mark in marks)
     for text in (plain, english):
         assert "2 of 78 assumptions confirmed at https://sandbox.example.com on 2026-01-02" in text
     assert "2 hypothèses sur 78 confirmées par https://sandbox.example.com le 2026-01-02." in french
@@ -281,7 +288,7 @@ def test_a_drift_ends_the_command_with_status_1(profile: Path, tmp_path: Path) -
             CliRunner().invoke(cli, [*arguments, option, str(file)], standalone_mode=False)
             for option, file in (("--out", first), ("--against", first), ("--against", profile))
         ]
-    assert [each.return_value for each in ended] == [0, 0, 1]
+    assert [thread.return_value for thread in ended] == [0, 0, 1]
     assert "assumptions.unknown_fields: is 'reject', was 'ignore'" in ended[2].output
 
 

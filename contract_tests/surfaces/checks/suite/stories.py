@@ -74,8 +74,12 @@ def test_a_payment_collects_what_was_asked_once_and_is_announced(payments: Emula
     assert now(payments, buyer)["total_spent"] == 5000
     assert len(payments.emails.to(buyer["email"], "receipt")) == 1
     [event] = payments.webhooks.assert_delivered("payment_intent.succeeded", intent)
-    shown: Any = event["data"]["object"]
-    assert (shown["customer"], shown["amount"], shown["metadata"]) == (
+    snapshot: Any = event["data"]["object"]
+    assert (
+        snapshot["customer"],
+        snapshot["amount"],
+        snapshot["metadata"],
+    ) == (
         buyer["id"],
         5000,
         {"order": 7},
@@ -102,7 +106,7 @@ def test_a_payment_is_answered_captured_settled_and_disputed_later(payments: Emu
     assert captured["amount_received"] == 3000
     numbers = ("4000 0000 0000 0077", "4000 0000 0000 0259")
     settles, disputed = (
-        pay(payments, payments.customer(), {**CARD, "number": each}) for each in numbers
+        pay(payments, payments.customer(), {**CARD, "number": number}) for number in numbers
     )
     assert deposit(payments, settles)["status"] == "approved"
     payments.clock.advance("1d")
@@ -181,7 +185,7 @@ def test_access_begins_with_the_first_paid_invoice_and_renews(payments: Emulator
     assert made["status"] == "active"
     assert made["current_period_end"].startswith("2026-02-01")
     payments.clock.advance("31d")
-    assert [each["total"] for each in listed(payments, "invoices")] == [5000, 5000]
+    assert [invoice["total"] for invoice in listed(payments, "invoices")] == [5000, 5000]
 
 
 @catches("trial-never-ends trial-ends-early trial-notice-never-sent")
@@ -206,7 +210,9 @@ def test_a_subscription_is_paused_canceled_and_ends(payments: Emulator) -> None:
     payments.api.post(f"/v1/subscriptions/{ending['id']}/cancel/", {"cancel_at_period_end": True})
     expiring = payments.subscription(ends_at="2026-01-20T00:00:00Z")
     payments.clock.advance("31d")
-    statuses = [now(payments, each)["status"] for each in (paused, canceled, expiring)]
+    statuses = [
+        now(payments, subscription)["status"] for subscription in (paused, canceled, expiring)
+    ]
     assert statuses == ["paused", "canceled", "expired"]
     assert len(listed(payments, "invoices")) == 4
 
@@ -274,9 +280,9 @@ def test_a_request_is_done_once(payments: Emulator) -> None:
 def test_lists_have_what_was_asked_for(payments: Emulator) -> None:
     made = [payments.customer()["id"] for _ in range(3)]
     first = payments.api.get("/v1/customers/", page_size=2)
-    assert [each["id"] for each in first["data"]] == [made[2], made[1]]
+    assert [intent["id"] for intent in first["data"]] == [made[2], made[1]]
     assert first["pagination"]["next"] is not None
-    assert [each["id"] for each in payments.api.get(first["pagination"]["next"])["data"]] == [
+    assert [intent["id"] for intent in payments.api.get(first["pagination"]["next"])["data"]] == [
         made[0]
     ]
     assert len(payments.api.get("/v1/customers/", search="customer-1@")["data"]) == 1

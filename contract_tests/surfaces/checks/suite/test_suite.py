@@ -207,7 +207,7 @@ def test_one_that_looks_does_and_a_lower_score_can_be_enough() -> None:
         ["refund-short"],
         ["renewal-never"],
     )
-    assert [each["name"] for each in report["findings"]] == ["payment-twice"]
+    assert [finding["name"] for finding in report["findings"]] == ["payment-twice"]
 
 
 def test_a_run_that_does_not_end_is_ended_and_has_caught_its_mutant(
