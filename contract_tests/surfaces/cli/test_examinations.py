@@ -260,7 +260,7 @@ def test_with_a_url_the_events_happen_there(receiver: Receiver, sandbox: Sandbox
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ([], "Missing argument 'RECEIVER_URL'"),
         (

@@ -158,7 +158,7 @@ def test_json_gives_one_object_a_delivery(sandbox: Sandbox, begin: Begin) -> Non
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ([], "--forward-to"),
         (

@@ -360,7 +360,7 @@ def until(day: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("begins", "steps", "said"),
+    ("begins", "steps", "words"),
     [
         (TRIAL, "", f"In its trial until 11 Jan 2026; then {PRICE}."),
         (

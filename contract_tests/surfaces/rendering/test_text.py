@@ -41,7 +41,7 @@ def test_lines_break_between_words_and_between_characters_of_east_asia() -> None
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "visual"),
     [
         ("abc def", "abc def"),
         ("אבג", "גבא"),

@@ -187,7 +187,7 @@ def test_factories_have_defaults_that_work_and_take_objects_for_ids(world: Emula
 
 
 @pytest.mark.parametrize(
-    ("said", "type", "status"),
+    ("options", "type", "status"),
     [
         ({}, "mobile_money", "succeeded"),
         ({"phone": FAILING_PHONE}, "mobile_money", "canceled"),

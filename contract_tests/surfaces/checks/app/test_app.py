@@ -161,7 +161,7 @@ def test_a_run_without_end_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.parametrize(
-    ("said", "shown"),
+    ("error", "line"),
     [
         ("no shop here", "no shop here\n"),
         (
