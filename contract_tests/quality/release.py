@@ -135,7 +135,9 @@ class Rehearsal:
 
     def pythons(self) -> str:
         """Use the wheel on each Python: demo, pytest's fixture, a command with a sandbox."""
-        here = {version: python for version in (*SUPPORTED, NEWEST) if (python := interpreter(version))}
+        here = {
+            version: python for version in (*SUPPORTED, NEWEST) if (python := interpreter(version))
+        }
         for version, python in here.items():
             self.use(self.environment_of(python, f"python{version}", self.wheel, "pytest"))
         missing = ", ".join(set(SUPPORTED) - here.keys())

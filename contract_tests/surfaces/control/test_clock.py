@@ -82,7 +82,7 @@ def long(busy: Sandbox) -> str:
     return id
 
 
-def test_it_is_answered_at_once_and_says_where_to_ask(sandbox: Sandbox) -> None:
+def test_the_response_to_an_asynchronous_advance_comes_at_once(sandbox: Sandbox) -> None:
     sandbox.subscribe()
     response = respond_async(sandbox, by="40d")
     begun = response.json()
@@ -93,6 +93,12 @@ def test_it_is_answered_at_once_and_says_where_to_ask(sandbox: Sandbox) -> None:
         START,
         0,
     )
+
+
+def test_an_asynchronous_advance_says_where_to_ask(sandbox: Sandbox) -> None:
+    sandbox.subscribe()
+    response = respond_async(sandbox, by="40d")
+    begun = response.json()
     done = ended(sandbox, begun["id"])
     assert sandbox.control.get(response.headers["location"].removeprefix("/_emulator")) == done
     expected = {
@@ -112,21 +118,29 @@ def test_it_is_answered_at_once_and_says_where_to_ask(sandbox: Sandbox) -> None:
     assert done == {**expected, "deliveries": {"succeeded": 0, "failed": 0}}
     assert sandbox.now == done["now"] == "2026-02-10T00:00:00.000Z"
     assert stop(sandbox, begun["id"]) == done
+
+
+def test_an_asynchronous_advance_until_an_event_completes_at_that_event(sandbox: Sandbox) -> None:
+    sandbox.subscribe()
     done = ended(sandbox, begin(sandbox, until_event="invoice.paid"))
     assert (done["status"], done["now"], done["progress"]) == (
         "completed",
-        "2026-03-01T00:00:00.000Z",
+        "2026-02-01T00:00:00.000Z",
         1,
     )
-    assert done["to"] == "2027-02-10T00:00:00.000Z"
+    assert done["to"] == "2027-01-01T00:00:00.000Z"
 
 
-def test_stopped_it_ends_between_two_jobs_and_nothing_is_lost(busy: Sandbox, long: str) -> None:
-    """B-92: each day until then has its invoice; what was due later is still to come."""
+def test_a_stopped_advance_ends_between_two_jobs(busy: Sandbox, long: str) -> None:
     stopped = stop(busy, long)
     assert stopped["status"] == "stopped"
     assert stopped == ask(busy, long) == stop(busy, long)
     assert busy.now == stopped["now"] <= busy.control.get("/clock")["next_due_at"]
+
+
+def test_a_stopped_advance_loses_no_job(busy: Sandbox, long: str) -> None:
+    """B-92: each day until then has its invoice; what was due later is still to come."""
+    stop(busy, long)
     now = busy.advance("3d")["now"]
     days = [date.fromisoformat(at[:10]) for at in busy.invoices("created_at")]
     assert days == sorted(set(days))
@@ -161,23 +175,32 @@ def test_what_ends_it_while_a_delivery_hangs(busy: Sandbox, receiver: Receiver, 
     assert busy.advance("1d")["jobs"] >= 1
 
 
-def test_so_many_are_remembered_and_no_more_can_be_under_way(
-    sandbox: Sandbox, receiver: Receiver
-) -> None:
-    """The oldest ended one makes room. The first waits for a delivery, all others for the first."""
+@pytest.fixture
+def waiting(sandbox: Sandbox, receiver: Receiver) -> Iterator[list[str]]:
+    """As many advances as there may be: the first waits for a delivery, the others for it."""
     sandbox.endpoint(receiver.url)
     receiver.reply = lambda received: Reply(held=True)
     sandbox.customer()
     advances = [begin(sandbox, by="1d") for _ in range(MAX_ADVANCES)]
+    yield advances
+    for id in advances:
+        sandbox.control.request("POST", f"/clock/advances/{id}/stop")
+    receiver.release()
+
+
+@pytest.mark.usefixtures("waiting")
+def test_no_more_than_so_many_advances_can_be_under_way(sandbox: Sandbox) -> None:
     rejected = respond_async(sandbox, by="1d")
     assert (rejected.status_code, rejected.json()["retry_after"]) == (429, 1)
-    stop(sandbox, advances[5])
+
+
+def test_the_oldest_ended_advance_makes_room(sandbox: Sandbox, waiting: list[str]) -> None:
+    stop(sandbox, waiting[5])
     another = begin(sandbox, by="1d")
-    sandbox.control.rejected("GET", f"/clock/advances/{advances.pop(5)}", 404, "NOT_FOUND")
-    for id in (another, *advances[::-1]):
+    sandbox.control.rejected("GET", f"/clock/advances/{waiting.pop(5)}", 404, "NOT_FOUND")
+    waiting.append(another)
+    for id in waiting:
         assert ask(sandbox, id)["status"] == "running"
-        stop(sandbox, id)
-    receiver.release()
 
 
 def schedule(sandbox: Sandbox, **query: Any) -> list[Any]:
@@ -196,16 +219,28 @@ def test_what_is_planned_soonest_first(sandbox: Sandbox) -> None:
     assert job_texts().keys() == JOBS.keys()
 
 
-def test_pages_and_kinds_of_the_future(sandbox: Sandbox) -> None:
+def test_the_pages_of_the_schedule_together_are_the_whole_list(sandbox: Sandbox) -> None:
     """B-19: the pages together are the whole list."""
     sandbox.subscribe(unit_amount=500, interval="day")
     whole = schedule(sandbox, until="30d", page_size=100)
     assert [job["due_at"][:10] for job in whole[:2]] == ["2026-01-02", "2026-01-03"]
     assert (schedule(sandbox, until="30d", page_size=7), len(whole)) == (whole, 30)
+
+
+def test_the_schedule_is_filtered_by_kind(sandbox: Sandbox) -> None:
+    sandbox.subscribe(unit_amount=500, interval="day")
+    whole = schedule(sandbox, until="30d", page_size=100)
     assert schedule(sandbox, until="30d", kind="subscription.renew", page_size=100) == whole
     assert schedule(sandbox, kind="subscription.retry") == []
+
+
+def test_a_page_after_the_last_of_the_schedule_is_empty(sandbox: Sandbox) -> None:
+    sandbox.subscribe(unit_amount=500, interval="day")
     page = sandbox.control.get("/schedule", until="30d", page=9, page_size=7)
     assert (page["data"], page["pagination"]["count"]) == ([], 30)
+
+
+def test_a_wrong_end_of_the_schedule_is_rejected(sandbox: Sandbox) -> None:
     error = sandbox.control.rejected(
         "GET", "/schedule", 422, "INVALID_FILTER_PARAM", params={"until": "yesterday"}
     )
@@ -215,31 +250,36 @@ def test_pages_and_kinds_of_the_future(sandbox: Sandbox) -> None:
     )
 
 
-def test_the_future_is_what_comes_true_and_the_world_notices_nothing(
-    sandbox: Sandbox, receiver: Receiver
-) -> None:
-    """until: each job that would run and its events, in order; then the same happens.
-
-    No clock moved, no event, no delivery, no id used up: the same request has the same response.
-    """
+@pytest.fixture
+def two_lives(sandbox: Sandbox, receiver: Receiver) -> int:
+    """A subscription that renews, and one whose payments fail; return the number of events."""
     sandbox.endpoint(receiver.url)
     sandbox.subscribe()
     sandbox.subscribe(FAILING_PHONE)
     sandbox.settle()
-    before, clock, emails = (
-        len(sandbox.events()),
-        sandbox.control.get("/clock"),
-        sandbox.control.get("/emails"),
-    )
+    return len(sandbox.events())
+
+
+def test_the_schedule_comes_true(sandbox: Sandbox, two_lives: int) -> None:
+    """until: each job that would run and its events, in order; then the same happens."""
+    foreseen = schedule(sandbox, until="P1Y", page_size=100)
+    assert sandbox.advance("P1Y")["jobs"] == len(foreseen)
+    happened = [event["type"] for event in sandbox.events()[two_lives:]]
+    assert [type for job in foreseen for type in job["event_types"]] == happened
+    compare_events(Counter(happened), [*CHARGED * 12, *FAILED * 4])
+
+
+def test_the_schedule_changes_nothing(sandbox: Sandbox, receiver: Receiver, two_lives: int) -> None:
+    """No clock moved, no event, no delivery, no id used up: the same request has the same response.
+
+    That holds in each form of the end.
+    """
+    clock, emails = sandbox.control.get("/clock"), sandbox.control.get("/emails")
     foreseen = schedule(sandbox, until="P1Y", page_size=100)
     for until in ("365d", "2027-01-01T00:00:00Z", "2027-01-01T01:00:00+01:00"):
         assert schedule(sandbox, until=until, page_size=100) == foreseen
-    assert (len(sandbox.events()), len(receiver.events)) == (before, before)
+    assert (len(sandbox.events()), len(receiver.events)) == (two_lives, two_lives)
     assert (sandbox.control.get("/clock"), sandbox.control.get("/emails")) == (clock, emails)
-    assert sandbox.advance("P1Y")["jobs"] == len(foreseen)
-    happened = [event["type"] for event in sandbox.events()[before:]]
-    assert [type for job in foreseen for type in job["event_types"]] == happened
-    compare_events(Counter(happened), [*CHARGED * 12, *FAILED * 4])
 
 
 # -- events on demand, and payments, without a method and by the handset of a buyer
@@ -274,9 +314,12 @@ def trigger(sandbox: Sandbox, event: str, **overrides: Any) -> Any:
     return sandbox.control.post("/trigger", {"event": event, "overrides": overrides})
 
 
-def test_there_is_a_recipe_for_every_event_and_the_document_names_the_objects_it_takes() -> None:
+def test_there_is_a_recipe_for_every_event() -> None:
     assert TRIGGERS.keys() == EVENTS.keys()
     assert WITH.keys() == specification.EVENT_TYPES
+
+
+def test_the_document_names_the_objects_that_a_recipe_takes() -> None:
     overrides = bundles.load("control")["components"]["schemas"]["TriggerInput"]["properties"][
         "overrides"
     ]

@@ -258,9 +258,9 @@ def said_of(sandbox: Sandbox, what: Any, language: str = "en") -> str:
     return plain(sandbox.control.get(f"/explain/{id}", language=language)["summary"])
 
 
-def test_the_words_of_a_subscription_and_its_invoice(sandbox: Sandbox) -> None:
+def test_the_names_of_objects(sandbox: Sandbox) -> None:
     plan = sandbox.plan(name="Premium")["id"]
-    good, poor = sandbox.subscribe(plan=plan), sandbox.subscribe(FAILING_PHONE, plan=plan)
+    good = sandbox.subscribe(plan=plan)
     names = sandbox.control.get("/names", ids=f"{good['id']},{plan},nonsense,{good['customer']}")
     assert [plain(name) for name in names.values()] == [
         *("Awa Diop · Premium · 5,000 XAF / month", "Premium · 5,000 XAF / month", "Awa Diop")
@@ -269,10 +269,19 @@ def test_the_words_of_a_subscription_and_its_invoice(sandbox: Sandbox) -> None:
         plain(sandbox.control.get("/names", ids=plan, language="fr")[plan])
         == "Premium · 5 000 XAF / mois"
     )
+
+
+def test_the_words_of_an_active_subscription_in_french(sandbox: Sandbox) -> None:
+    good = sandbox.subscribe()
     assert (
         said_of(sandbox, good, "fr")
         == "Actif : 5 000 XAF / mois. Il se renouvelle le 1er févr. 2026."
     )
+
+
+def test_the_words_of_a_subscription_whose_payments_fail(sandbox: Sandbox) -> None:
+    """Those of its customer and of its invoice too."""
+    poor = sandbox.subscribe(FAILING_PHONE)
     assert (
         said_of(sandbox, poor)
         == "Past due since 1 Jan 2026, 00:00 UTC. 1 charge to Airtel +241 …0001 failed, with"
@@ -287,34 +296,47 @@ def test_the_words_of_a_subscription_and_its_invoice(sandbox: Sandbox) -> None:
     )
     sandbox.control.patch(f"/objects/{poor['id']}", {"status": "past_due"})
     assert said_of(sandbox, poor).startswith("Past due. "), "what was set directly has no instant"
+
+
+def test_a_long_name_is_shortened(sandbox: Sandbox) -> None:
     long = sandbox.plan(name="Abonnement professionnel " * 8)["id"]
     name = plain(sandbox.control.get("/names", ids=long)[long])
     assert (name.endswith("… · 5,000 XAF / month"), len(name) <= 120) == (True, True)
 
 
-def test_the_words_of_an_invoice_and_of_payments(sandbox: Sandbox) -> None:
+def test_the_words_of_an_invoice(sandbox: Sandbox) -> None:
     draft = sandbox.draft()
     assert said_of(sandbox, draft) == "A draft: it cannot be paid until it is finalized."
     sandbox.api.post(f"/invoices/{draft['id']}/finalize/")
     assert said_of(sandbox, draft) == "5,000 XAF is to be paid by 31 Jan 2026."
+    sandbox.advance("31d")
+    assert said_of(sandbox, draft) == "5,000 XAF has been overdue since 31 Jan 2026."
+    sandbox.control.post(f"/invoices/{draft['id']}/pay", {})
+    assert said_of(sandbox, draft).startswith("Paid: 5,000 XAF with ")
+
+
+def test_the_words_of_a_payment_whose_money_arrives_later(sandbox: Sandbox) -> None:
     later = sandbox.deposit(sandbox.method(number="4000000000000077"))
     assert said_of(sandbox, later).startswith(
         "5,000 XAF from visa …0077 is approved; the money has not arrived yet."
     )
-    held = sandbox.pay(capture_method="manual")
-    assert said_of(sandbox, held).startswith("5,000 XAF from visa …4242 is held")
-    sandbox.api.post(f"/payment-intents/{held['id']}/capture/", {"amount": 2000})
-    assert said_of(sandbox, held).startswith("2,000 XAF was received")
-    session = sandbox.session()
-    sandbox.api.post(f"/checkout-sessions/{session['id']}/expire/")
-    assert said_of(sandbox, session) == "Closed by the merchant without a payment."
     sandbox.advance("31d")
     assert said_of(sandbox, later).startswith(
         "5,000 XAF was received from visa …0077 on 2 Jan 2026"
     )
-    assert said_of(sandbox, draft) == "5,000 XAF has been overdue since 31 Jan 2026."
-    sandbox.control.post(f"/invoices/{draft['id']}/pay", {})
-    assert said_of(sandbox, draft).startswith("Paid: 5,000 XAF with ")
+
+
+def test_the_words_of_a_payment_that_is_held(sandbox: Sandbox) -> None:
+    held = sandbox.pay(capture_method="manual")
+    assert said_of(sandbox, held).startswith("5,000 XAF from visa …4242 is held")
+    sandbox.api.post(f"/payment-intents/{held['id']}/capture/", {"amount": 2000})
+    assert said_of(sandbox, held).startswith("2,000 XAF was received")
+
+
+def test_the_words_of_an_expired_session(sandbox: Sandbox) -> None:
+    session = sandbox.session()
+    sandbox.api.post(f"/checkout-sessions/{session['id']}/expire/")
+    assert said_of(sandbox, session) == "Closed by the merchant without a payment."
 
 
 def test_the_words_of_a_webhook_that_does_not_arrive(sandbox: Sandbox) -> None:
@@ -419,8 +441,7 @@ def test_the_words_of_each_life(
 SETTLES_LATER = {**CARD, "number": "4000000000000077"}
 
 
-def test_what_a_buyer_paid_is_what_merchant_fees_and_commissions_got(sandbox: Sandbox) -> None:
-    """The entries of an invoice come from its payment and itself; an empty world is balanced."""
+def test_the_ledger_of_an_empty_world_is_balanced(sandbox: Sandbox) -> None:
     empty = sandbox.control.get("/ledger")
     assert (empty["balanced"], empty["totals"], empty["entries"]["data"], empty["broken_by"]) == (
         True,
@@ -428,11 +449,19 @@ def test_what_a_buyer_paid_is_what_merchant_fees_and_commissions_got(sandbox: Sa
         [],
         [],
     )
+
+
+def test_the_ledger_divides_a_payment_among_merchant_fees_and_commissions(sandbox: Sandbox) -> None:
     invoice = sandbox.invoice()["id"]
     sandbox.buy(sandbox.api.get(f"/invoices/{invoice}/"), CARD)
     totals = sandbox.control.get("/ledger")["totals"]
     amounts = {total["account"]: total["amount"] for total in totals if total["amount"]}
     assert amounts == {"buyers": -5000, "merchant": 4855, "fees": 145}
+
+
+def test_the_entries_of_an_invoice_come_from_its_payment(sandbox: Sandbox) -> None:
+    invoice = sandbox.invoice()["id"]
+    sandbox.buy(sandbox.api.get(f"/invoices/{invoice}/"), CARD)
     entries = sandbox.control.get("/ledger", object=invoice)["entries"]["data"]
     own = f"payments of {invoice}"
     assert {(entry["account"], entry["amount"]) for entry in entries} == {(own, 5000), (own, -5000)}
@@ -441,17 +470,28 @@ def test_what_a_buyer_paid_is_what_merchant_fees_and_commissions_got(sandbox: Sa
         "id": request,
         "summary": f"POST /_emulator/invoices/{invoice}/pay",
     }
+
+
+def test_the_cause_of_an_entry_can_be_a_job(sandbox: Sandbox) -> None:
     sandbox.subscribe()
     sandbox.advance("31d")
     cause = sandbox.control.get("/ledger")["entries"]["data"][0]["cause"]
     assert (cause["id"][:4], "subscription.renew" in cause["summary"]) == ("job_", True)
-    sandbox.pay(currency="EUR")
+
+
+def test_the_ledger_is_filtered_by_currency(sandbox: Sandbox) -> None:
+    sandbox.pay()
+    for _ in range(2):
+        sandbox.pay(currency="EUR")
     page = sandbox.control.get("/ledger", currency="EUR", page_size=2)
     assert {entry["currency"] for entry in page["entries"]["data"] + page["totals"]} == {"EUR"}
     assert (
         len(page["entries"]["data"]),
         "currency=EUR" in page["entries"]["pagination"]["next"],
     ) == (2, True)
+
+
+def test_the_document_names_the_books_of_the_ledger() -> None:
     schema = bundles.load("control")["components"]["schemas"]["LedgerTotal"]
     assert schema["properties"]["account"]["enum"] == [*ledger.BOOKS]
 

@@ -85,8 +85,8 @@ def test_everything_that_happens_is_streamed_as_the_lists_show_it(
     assert heard[-1] == ("clock", sandbox.control.get("/clock"))
 
 
-def test_only_what_was_asked_for_is_sent_and_a_reset_in_any_case(sandbox: Sandbox) -> None:
-    """The clock after each change."""
+def test_a_stream_sends_the_kinds_that_were_asked_for(sandbox: Sandbox) -> None:
+    """And a reset in any case; the clock after each change."""
     sandbox.control.post("/snapshots", {"name": "here"})
     with listening(sandbox, types="event,clock") as stream:
         sandbox.customer()
@@ -104,6 +104,9 @@ def test_only_what_was_asked_for_is_sent_and_a_reset_in_any_case(sandbox: Sandbo
         "reset",
     ]
     assert {kind for kind, _ in heard} == {"event", "clock", "reset"}
+
+
+def test_a_stream_of_unknown_kinds_is_rejected(sandbox: Sandbox) -> None:
     for wrong in ("", "news", "event,", "event,news"):
         sandbox.control.rejected(
             "GET", "/stream", 422, "INVALID_FILTER_PARAM", params={"types": wrong}
@@ -116,7 +119,8 @@ def test_a_stream_ends_with_its_world(sandbox: Sandbox, server: RunningServer) -
         assert list(stream) == []
 
 
-def test_events_are_listed_newest_first_and_by_type_and_object(sandbox: Sandbox) -> None:
+def test_events_are_listed_newest_first(sandbox: Sandbox) -> None:
+    """All of them, those of a type, and those of an object."""
     first, second = sandbox.customer(), sandbox.customer()
     sandbox.api.delete(f"/customers/{first['id']}/")
 
@@ -169,13 +173,10 @@ def http(sandbox: Sandbox) -> Iterator[httpx.Client]:
         yield client
 
 
-@pytest.mark.parametrize(
-    ("method", "scheme"), [("HMAC_SHA256", "Bearer"), ("JWT", "Bearer"), ("BASIC", "Basic")]
-)
-def test_pings_and_deliveries_come_with_a_verdict_on_their_signature(
-    sandbox: Sandbox, http: httpx.Client, method: str, scheme: str
+@pytest.mark.parametrize("method", ["HMAC_SHA256", "JWT", "BASIC"])
+def test_a_request_to_an_inbox_comes_with_a_verdict_on_its_signature(
+    sandbox: Sandbox, method: str
 ) -> None:
-    """By the secret of its time; other credentials than the endpoint's are recognised."""
     endpoint = sandbox.endpoint(inbox_url(sandbox), security_profile=method)
     sandbox.customer()
     ping, delivery = stored(sandbox)
@@ -191,9 +192,27 @@ def test_pings_and_deliveries_come_with_a_verdict_on_their_signature(
         assert endpoint["secret"] not in str(request)
     assert delivery["headers"]["emulator-attempt"] == "1"
     assert [delivery["status"] for delivery in sandbox.deliveries(endpoint)] == ["succeeded"]
+
+
+@pytest.mark.parametrize("method", ["HMAC_SHA256", "JWT", "BASIC"])
+def test_a_signature_is_judged_by_the_secret_of_its_time(sandbox: Sandbox, method: str) -> None:
+    endpoint = sandbox.endpoint(inbox_url(sandbox), security_profile=method)
+    sandbox.customer()
+    stored(sandbox)  # a ping precedes its endpoint, so the first reading judges it
     sandbox.api.post(f"/webhooks/{endpoint['id']}/roll-secret/")
     sandbox.customer()
     assert [request["signature"]["valid"] for request in stored(sandbox)] == [True] * 3
+
+
+@pytest.mark.parametrize(
+    ("method", "scheme"), [("HMAC_SHA256", "Bearer"), ("JWT", "Bearer"), ("BASIC", "Basic")]
+)
+def test_the_credentials_of_others_are_no_valid_signature(
+    sandbox: Sandbox, http: httpx.Client, method: str, scheme: str
+) -> None:
+    sandbox.endpoint(inbox_url(sandbox), security_profile=method)
+    sandbox.customer()
+    delivery = stored(sandbox)[-1]
     for given in (f"{scheme} bm9ib2R5Om5vYm9keQ==", f"{scheme} a.b.c", scheme):
         http.post(
             inbox_url(sandbox, "copy"),
@@ -268,13 +287,7 @@ def test_the_url_says_how_it_answers(sandbox: Sandbox, http: httpx.Client) -> No
     assert stored(sandbox, "wrong") == []
 
 
-def test_how_an_inbox_answers_is_set_and_set_back(sandbox: Sandbox) -> None:
-    """So an endpoint that passed its ping can be made to fail, and to recover.
-
-    A GET changes nothing, also not of the URL that was registered, which anybody may open in a
-    browser.
-    """
-    endpoint = sandbox.endpoint(inbox_url(sandbox))
+def test_a_wrong_response_of_an_inbox_is_rejected(sandbox: Sandbox) -> None:
     for wrong in (
         {"status": 199},
         {"status": "500"},
@@ -283,7 +296,17 @@ def test_how_an_inbox_answers_is_set_and_set_back(sandbox: Sandbox) -> None:
         {"x": 1},
     ):
         sandbox.control.rejected("PUT", "/inbox/shop/response", 422, "INVALID_FIELD", json=wrong)
+
+
+def test_a_get_does_not_set_the_response_of_an_inbox(sandbox: Sandbox) -> None:
+    """Also not one of the URL that was registered, which anybody may open in a browser."""
+    sandbox.endpoint(inbox_url(sandbox))
     assert len(sandbox.control.get("/inbox/shop", status=500, delay_ms=60_000)["data"]) == 1
+
+
+def test_the_response_of_an_inbox_is_set_until_it_is_deleted(sandbox: Sandbox) -> None:
+    """So an endpoint that passed its ping can be made to fail, to recover later."""
+    endpoint = sandbox.endpoint(inbox_url(sandbox))
     response = sandbox.control.request("PUT", "/inbox/shop/response", json={"status": 500})
     assert (response.status_code, response.json()) == (200, {"status": 500, "delay_ms": 0})
     sandbox.customer()
@@ -294,7 +317,7 @@ def test_how_an_inbox_answers_is_set_and_set_back(sandbox: Sandbox) -> None:
     assert sandbox.deliveries(endpoint)[0]["status"] == "succeeded"
 
 
-def test_inboxes_are_listed_with_what_they_hold_and_how_they_answer(sandbox: Sandbox) -> None:
+def test_inboxes_are_listed_with_their_responses(sandbox: Sandbox) -> None:
     """Those with requests, those that an endpoint sends to, and those whose response was set."""
     app = sandbox.key.removeprefix("sk_test_")
     sandbox.endpoint(f"{sandbox.url}/_emulator/inbox/shop?app={app}", "customer.created")
@@ -312,6 +335,14 @@ def test_inboxes_are_listed_with_what_they_hold_and_how_they_answer(sandbox: San
     books = {"name": "books", "requests_count": 0, "last_at": None, "status": 500, "delay_ms": 10}
     assert sandbox.control.get("/inboxes")["data"] == [books, shop]
     assert sandbox.control.get("/inboxes", page=2, page_size=1)["data"] == [shop]
+
+
+def test_the_requests_of_an_inbox_come_in_pages(sandbox: Sandbox) -> None:
+    app = sandbox.key.removeprefix("sk_test_")
+    sandbox.endpoint(f"{sandbox.url}/_emulator/inbox/shop?app={app}", "customer.created")
+    for _ in range(3):
+        sandbox.customer()
+    sandbox.settle()
     page = sandbox.control.get("/inbox/shop", page_size=3)
     assert (
         page["pagination"].items()

@@ -84,7 +84,7 @@ def test_pages_of_other_origins_change_nothing(http: httpx.Client) -> None:
 LINK = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
 
 
-def test_a_link_may_be_followed_and_nothing_be_embedded(http: httpx.Client) -> None:
+def test_a_link_may_be_followed_but_not_embedded(http: httpx.Client) -> None:
     """A person from elsewhere sees the page in a tab of its own, unread by the page before."""
     page = "/_emulator/phones/+24177123456?app=lock"
     assert http.get(page).status_code == 200
@@ -104,6 +104,9 @@ def test_a_link_may_be_followed_and_nothing_be_embedded(http: httpx.Client) -> N
         assert http.get(page, headers=headers).status_code == (
             200 if headers.items() >= LINK.items() else 403
         )
+
+
+def test_the_headers_forbid_to_embed_a_page(http: httpx.Client) -> None:
     headers = http.get("/_emulator/health").headers
     assert headers["cross-origin-resource-policy"] == "same-origin"
     assert (headers["x-frame-options"], headers["x-content-type-options"]) == (
@@ -119,13 +122,9 @@ def is_open(http: httpx.Client) -> bool:
     }
 
 
-def test_a_link_of_another_site_reaches_no_call_of_the_api_and_opens_no_world(
+def test_a_link_of_another_site_reaches_no_call_of_the_api(
     http: httpx.Client,
 ) -> None:
-    """A browser on a page is asked for the token; that page's link is one of the console's own.
-
-    That of an open world may be followed.
-    """
     for path in (
         "clock?",
         "inbox/shop?status=500&",
@@ -135,10 +134,22 @@ def test_a_link_of_another_site_reaches_no_call_of_the_api_and_opens_no_world(
     ):
         assert http.get(f"/_emulator/{path}app=evilworld", headers=LINK).status_code == 403
         assert not is_open(http)
+
+
+def test_a_link_of_another_site_opens_no_world(
+    http: httpx.Client,
+) -> None:
+    """A browser on a page is asked for the token; that page's link is one of the console's own."""
     link = {**LINK, "Accept": "text/html"}
     for path in ("", "console/events", "console/nowhere", "phones/+24177000001"):
         page = http.get(f"/_emulator/{path}?app=evilworld", headers=link)
         assert (page.status_code, "evilworld" in page.text, is_open(http)) == (403, True, False)
+
+
+def test_a_link_of_another_site_to_an_open_world_may_be_followed(
+    http: httpx.Client,
+) -> None:
+    link = {**LINK, "Accept": "text/html"}
     http.get("/_emulator/clock?app=lock")
     assert http.get("/_emulator/?app=lock", headers=link).status_code == 200
 

@@ -191,7 +191,7 @@ def programs(tmp_path: Path, form: str, code: str) -> list[str]:
         pytest.param("fetch", marks=pytest.mark.needs("node")),
     ],
 )
-def test_it_runs_and_sends_the_same(sandbox: Sandbox, tmp_path: Path, form: str) -> None:
+def test_the_code_of_a_request_sends_the_same(sandbox: Sandbox, tmp_path: Path, form: str) -> None:
     """With address and key in its environment, and with the headers that matter."""
     created = sandbox.api.request(
         "POST", "/customers/", json=AWA, headers={"Idempotency-Key": "order-1"}
@@ -269,13 +269,9 @@ def test_an_object_reads_as_its_own_resource_shows_it(sandbox: Sandbox) -> None:
     assert sandbox.api.get(f"/invoices/{invoice['id']}/")["line_items"] == [line]
 
 
-def test_read_only_fields_can_be_set_and_lists_know_it(sandbox: Sandbox) -> None:
-    """B-32: status and blacklisting of a customer are changed here. A set email is taken.
-
-    Lists are ordered by what the objects say (B-19), and instants are set in any form and shown in
-    one (B-17).
-    """
-    customer, older = sandbox.customer(), sandbox.customer()
+def test_read_only_fields_can_be_set(sandbox: Sandbox) -> None:
+    """B-32: status and blacklisting of a customer are changed here. Lists know it."""
+    customer = sandbox.customer()
     fields = {
         "status": "blocked",
         "is_blacklisted": True,
@@ -286,17 +282,32 @@ def test_read_only_fields_can_be_set_and_lists_know_it(sandbox: Sandbox) -> None
         changed = sandbox.control.patch(f"/objects/{customer['id']}", fields)
     assert changed == {**customer, **fields} == sandbox.api.get(f"/customers/{customer['id']}/")
     assert sandbox.api.get("/customers/", status="blocked")["data"] == [changed]
+
+
+def test_lists_are_ordered_by_the_instants_that_were_set(sandbox: Sandbox) -> None:
+    """B-19; instants are set in any form and shown in one (B-17)."""
+    customer, older = sandbox.customer(), sandbox.customer()
     moved = sandbox.control.patch(
         f"/objects/{older['id']}", {"created_at": "2020-01-01T01:30:00+01:30"}
     )
     assert moved["created_at"] == "2020-01-01T00:00:00.000Z"
-    assert sandbox.api.get("/customers/")["data"] == [changed, moved]
+    assert sandbox.api.get("/customers/")["data"] == [customer, moved]
+
+
+def test_an_email_that_was_set_is_taken(sandbox: Sandbox) -> None:
+    """The former one is free."""
+    customer = sandbox.customer()
+    sandbox.control.patch(f"/objects/{customer['id']}", {"email": "Taken@example.com"})
     body = {"email": "taken@EXAMPLE.com", "name": "A"}
     sandbox.api.rejected("POST", "/customers/", 409, "customer_email_exists", json=body)
     assert (
         sandbox.api.post("/customers/", {**body, "email": customer["email"]})["email"]
         == customer["email"]
     )
+
+
+def test_metadata_of_any_shape_can_be_set(sandbox: Sandbox) -> None:
+    customer = sandbox.customer()
     sandbox.settings(assumptions={"metadata_values": "any"})  # B-22
     metadata = {"a": {"b": [1, None]}}
     assert (
@@ -339,15 +350,22 @@ def test_what_the_schema_forbids_is_rejected(sandbox: Sandbox) -> None:
     )
 
 
-def test_a_list_shows_objects_as_their_own_resources_do_and_a_search_finds_any_text_in_them(
+def test_a_list_shows_objects_as_their_own_resources_do(
+    sandbox: Sandbox,
+) -> None:
+    first = sandbox.customer()
+    second = sandbox.customer()
+    sandbox.plan()
+    assert list(sandbox.control.pages("/objects", kind="customer", page_size=1)) == [second, first]
+
+
+def test_a_search_finds_any_text_in_objects(
     sandbox: Sandbox,
 ) -> None:
     """But for one within an id."""
-    first = sandbox.customer()
+    sandbox.customer()
     second = sandbox.customer(metadata={"deep": "a Needle in Éden"})
     id = second["id"]
-    sandbox.plan()
-    assert list(sandbox.control.pages("/objects", kind="customer", page_size=1)) == [second, first]
     for text, count in [
         ("needle", 1),
         ("NEEDLE", 1),
@@ -360,13 +378,24 @@ def test_a_list_shows_objects_as_their_own_resources_do_and_a_search_finds_any_t
             sandbox.control.get("/objects", kind="customer", query=text)["data"] == [second] * count
         ), text
     assert sandbox.control.get("/objects", kind="customer", status="blocked")["data"] == []
+
+
+def test_a_wrong_query_for_objects_is_rejected(
+    sandbox: Sandbox,
+) -> None:
+    sandbox.customer()
     for query in ({}, {"kind": "settings"}, {"kind": "customer", "query": ""}):
         sandbox.control.rejected("GET", "/objects", 422, "INVALID_FILTER_PARAM", params=query)
+
+
+def test_objects_related_to_an_unknown_one_are_not_found(
+    sandbox: Sandbox,
+) -> None:
     for path in ("/counts?related=cust_0", "/objects?kind=invoice&related=cust_0"):
         sandbox.control.rejected("GET", path, 404, "NOT_FOUND")
 
 
-def test_what_belongs_to_an_object_is_listed_and_counted(sandbox: Sandbox) -> None:
+def test_the_objects_that_belong_to_one_are_listed_with_their_number(sandbox: Sandbox) -> None:
     subscription, other = sandbox.subscribe(), sandbox.subscribe()
     endpoint = sandbox.endpoint(f"{sandbox.url}/_emulator/inbox/shop")
     sandbox.customer()
@@ -393,8 +422,7 @@ def test_what_belongs_to_an_object_is_listed_and_counted(sandbox: Sandbox) -> No
     assert sandbox.control.get("/objects", kind="product", related=other["id"])["data"] == []
 
 
-def test_the_kinds_are_those_of_the_document_and_open_apps_are_listed(sandbox: Sandbox) -> None:
-    """With their objects, without the events that report on them."""
+def test_the_kinds_are_those_of_the_document(sandbox: Sandbox) -> None:
     kinds = set(bundles.load("control")["components"]["schemas"]["ObjectKind"]["enum"])
     counts = sandbox.control.get("/counts")
     assert (counts.keys(), set(counts.values())) == (kinds, {0})
@@ -402,6 +430,11 @@ def test_the_kinds_are_those_of_the_document_and_open_apps_are_listed(sandbox: S
     sandbox.customer()
     counts = sandbox.control.get("/counts")
     assert (counts["customer"], counts["event"], counts["invoice"]) == (1, 1, 0)
+
+
+def test_open_apps_are_listed(sandbox: Sandbox) -> None:
+    """With their objects, without the events that report on them."""
+    sandbox.customer()
     name = sandbox.key.removeprefix("sk_test_")
     (app,) = [app for app in sandbox.control.pages("/apps", page_size=100) if app["name"] == name]
     assert app.pop("idle_seconds") >= 0
@@ -415,7 +448,8 @@ def test_the_kinds_are_those_of_the_document_and_open_apps_are_listed(sandbox: S
     assert app == {**fields, "requests_count": requests, "now": sandbox.now}
 
 
-def test_a_search_ranks_ids_and_names_and_finds_nothing_within_ids(sandbox: Sandbox) -> None:
+def test_a_search_ranks_ids_before_names(sandbox: Sandbox) -> None:
+    """It finds nothing within ids."""
     awa, late = sandbox.customer(name="Awa Diop"), sandbox.customer(name="Mado Awandji")
     within, other = sandbox.customer(name="Zawadi Ba"), sandbox.customer(name="Jean Mba")
     id = other["id"]
@@ -426,6 +460,11 @@ def test_a_search_ranks_ids_and_names_and_finds_nothing_within_ids(sandbox: Sand
     ):
         rows = list(sandbox.control.pages("/search", query=text, page_size=100))
         assert [row["id"] for row in rows] == [object["id"] for object in expected], text
+
+
+def test_a_row_of_a_search_says_the_object(sandbox: Sandbox) -> None:
+    other = sandbox.customer(name="Jean Mba")
+    id = other["id"]
     row = {
         "id": id,
         "kind": "customer",

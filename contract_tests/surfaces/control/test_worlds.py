@@ -212,7 +212,7 @@ def settings(sandbox: Sandbox) -> Any:
     return sandbox.control.get("/app")["settings"]
 
 
-def test_an_app_starts_with_the_documented_settings_and_each_can_be_changed_alone(
+def test_an_app_starts_with_the_documented_settings(
     sandbox: Sandbox,
 ) -> None:
     app = sandbox.control.get("/app")
@@ -222,6 +222,11 @@ def test_an_app_starts_with_the_documented_settings_and_each_can_be_changed_alon
         False,
         sandbox.customer()["app"],
     )
+
+
+def test_each_setting_can_be_changed_alone(
+    sandbox: Sandbox,
+) -> None:
     assert OTHERS.keys() == SHOWN.keys()
     for name, value in OTHERS.items():
         expected = {**SHOWN, name: value}
@@ -233,7 +238,7 @@ def test_an_app_starts_with_the_documented_settings_and_each_can_be_changed_alon
         assert sandbox.control.patch("/app", {"settings": {name: SHOWN[name]}})["settings"] == SHOWN
 
 
-def test_a_wrong_name_or_value_is_rejected_and_nothing_changes(sandbox: Sandbox) -> None:
+def test_a_wrong_setting_is_rejected_without_any_change(sandbox: Sandbox) -> None:
     """Also within a setting that may be null."""
     before = settings(sandbox)
     for wrong, says in (
@@ -286,7 +291,7 @@ def bring(sandbox: Sandbox, name: str, exported: Any) -> Any:
     return sandbox.control.request("PUT", f"/snapshots/{name}", json=exported)
 
 
-def test_snapshots_are_listed_replaced_and_deleted(sandbox: Sandbox) -> None:
+def test_a_snapshot_replaces_one_of_its_name(sandbox: Sandbox) -> None:
     response = sandbox.control.request("POST", "/snapshots", json={"name": "a"})
     assert (response.status_code, response.json()["name"]) == (201, "a")
     sandbox.control.post("/snapshots", {"name": "b"})
@@ -296,8 +301,16 @@ def test_snapshots_are_listed_replaced_and_deleted(sandbox: Sandbox) -> None:
         ("a", 1),
         ("b", 0),
     ]
+
+
+def test_a_deleted_snapshot_is_no_longer_listed(sandbox: Sandbox) -> None:
+    for name in ("a", "b"):
+        sandbox.control.post("/snapshots", {"name": name})
     assert sandbox.control.delete("/snapshots/b") is None
     assert [row["name"] for row in sandbox.control.get("/snapshots")["data"]] == ["a"]
+
+
+def test_a_wrong_name_of_a_snapshot_is_rejected(sandbox: Sandbox) -> None:
     for name in ("", "a b", "x" * 65, "../a", ".", ".."):
         assert (
             sandbox.control.request("POST", "/snapshots", json={"name": name}).status_code == 422
@@ -483,7 +496,7 @@ def test_an_invented_value_is_the_same_wherever_it_stands(personal: Any) -> None
     } == {("whsec_", 38)}
 
 
-def test_it_is_restored_and_goes_on_as_the_original_does(sandbox: Sandbox, personal: Any) -> None:
+def test_a_restored_world_goes_on_as_the_original_does(sandbox: Sandbox, personal: Any) -> None:
     """Counts, amounts and what the operator decides stay as they were."""
     lists = (
         "customers",
