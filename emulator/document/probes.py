@@ -38,7 +38,7 @@ class ProbeStep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """One step of a probe. ``{customer.id}`` refers to the response to the step ``customer``.
 
     ``do`` is a request (``POST /customers/``) with a JSON ``body`` or a ``raw`` one; a header that
-    is null is not sent. A ``needed`` request has to succeed; otherwise the probe has no answer.
+    is null is not sent. A ``needed`` request has to succeed; otherwise the probe is undecided.
     ``boundary`` repeats the request. ``received`` is the path of an event that has to arrive at the
     receiver, ``secret`` the secret that signs it. ``wait`` is a number of days, ``buyer`` the
     task of a person.

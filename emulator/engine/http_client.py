@@ -212,7 +212,7 @@ class WebhookSender:
             async with asyncio.timeout(self.response_time):
                 status, text = await self.exchange(url, headers, body, **options)
         except TimeoutError:
-            reason = f"no answer within {self.response_time:g} s"
+            reason = f"no response within {self.response_time:g} s"
         except Unreachable as error:
             reason = str(error)
         except (

@@ -45,7 +45,7 @@ LOST = HttpResult(
     status_code=200, error="lost on the way by an arranged fault; the service believes it arrived"
 )
 
-ANSWERED_LATE = HttpResult(
+LATE_RESPONSE = HttpResult(
     status_code=None, error="answered too late, by an arranged fault; not delivered"
 )
 
@@ -74,7 +74,7 @@ async def send_with_fault(effect: FaultEffect, request: SignedRequest, send: Sen
     for _ in range(effect.duplicate or 0):
         await send(request)
     if effect.late_response or effect.again:
-        return ANSWERED_LATE
+        return LATE_RESPONSE
     return replace(result, error=TAMPERED) if effect.tamper and result.error is None else result
 
 

@@ -45,7 +45,7 @@ class ServerThread:
         """Wait until the server serves requests. Raises :class:`DidNotStart`."""
         if not self._ready.wait(START_OR_STOP_SECONDS) or self._failure:
             raise DidNotStart(
-                f"the emulator did not start: {self._failure or 'no answer'}"
+                f"the emulator did not start: {self._failure or 'no response'}"
             ) from self._failure
 
     def _run(self) -> None:

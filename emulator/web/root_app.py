@@ -69,7 +69,7 @@ class FinishedRequest(NamedTuple):
 
 
 RequestReport = Callable[[FinishedRequest, bytes, World | None], None]
-"""Is given each request that was answered, and of one that is recorded the answer and its world."""
+"""Gets each finished request; of a recorded one also the response and its world."""
 
 
 class RequestLog:

@@ -210,7 +210,7 @@ READABLE = "Request-Id, Retry-After, Idempotent-Replayed"
 """Headers of the service that a page may read, beside the body and the usual few."""
 
 MAX_AGE = "3600"
-"""Seconds that a browser may remember the answer to a preflight."""
+"""Seconds that a browser may remember the response to a preflight."""
 
 
 class Cors:

@@ -245,7 +245,7 @@ def test_silence_a_cut_connection_and_nobody_at_all_are_tried_again(
     impatient.advance("5m")
     (delivery,) = impatient.deliveries(endpoint)
     assert [attempt["error"] for attempt in delivery["attempts"]] == [
-        "no answer within 1.5 s",
+        "no response within 1.5 s",
         "the connection was closed before the response",
         "cannot connect: Connection refused",
     ]

@@ -69,7 +69,7 @@ def test_any_2xx_is_a_willing_receiver(sandbox: Sandbox, receiver: Receiver) -> 
 def test_a_ping_without_an_answer_creates_nothing(impatient: Sandbox, receiver: Receiver) -> None:
     """Ping answer time (Limits), shortened on this server."""
     receiver.reply = lambda received: Reply(held=True)
-    assert "no answer within" in rejected(impatient, receiver.url)["message"]
+    assert "no response within" in rejected(impatient, receiver.url)["message"]
 
 
 def test_a_redirect_is_an_answer_and_not_followed(sandbox: Sandbox, receiver: Receiver) -> None:

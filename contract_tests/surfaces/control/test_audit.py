@@ -151,7 +151,7 @@ def test_a_careful_client_has_a_clean_audit(
             "completion-unconfirmed",
             "session-id-escaped",
         ),
-        *("slow-webhook-answer", "webhook-not-acknowledged", "webhook-basic"),
+        *("slow-webhook-response", "webhook-not-acknowledged", "webhook-basic"),
     }
 
 
@@ -422,7 +422,7 @@ def test_a_receiver_that_takes_too_long_is_found(impatient: Sandbox, receiver: R
     impatient.endpoint(receiver.url, "customer.created")
     receiver.reply = lambda received: Reply(held=True)
     delivery = delivered(impatient)
-    assert broken_by(impatient, "slow-webhook-answer") == [delivery]
+    assert broken_by(impatient, "slow-webhook-response") == [delivery]
 
 
 TAMPER: dict[str, Any] = {"then": {"tamper": True}}

@@ -140,7 +140,7 @@ def finish(api: Api, case: Case | None, failure: str | None, check: Any, afterwa
     audit = [
         finding
         for finding in api.get("/_emulator/audit")["findings"]
-        if finding["rule"] != "slow-webhook-answer"
+        if finding["rule"] != "slow-webhook-response"
     ]
     return Ending(
         failure=failure,

@@ -385,7 +385,7 @@ def _was_read(history: ClientHistory, creation: Request) -> bool:
 SLOW_MS = 5000
 """Milliseconds (real time) above which a response is slow; after 10 s an attempt has failed."""
 
-LATE = "no answer within"
+LATE = "no response within"
 """The beginning of the error of an attempt without a response in time."""
 
 
@@ -476,7 +476,7 @@ FINDERS: Mapping[str, Finder] = {
     "completion-unconfirmed": Finder(confirmed, unconfirmed),
     "polling": Finder(requests(lambda request: request.operation in WAITING), polling),
     "secret-key-in-browser": Finder(requests(), requests(is_foreign)),
-    "slow-webhook-answer": Finder(
+    "slow-webhook-response": Finder(
         deliveries(is_attempted), deliveries(lambda delivery: any(map(is_late, delivery.attempts)))
     ),
     "webhook-not-acknowledged": Finder(deliveries(is_attempted), deliveries(is_rejected)),

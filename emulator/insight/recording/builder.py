@@ -307,7 +307,7 @@ class Builder:
         ):
             body["url"] = self._inbox(str(exchange.body["url"]))
         kind = exchange.response.get("object") if isinstance(exchange.response, dict) else None
-        kind = kind if isinstance(kind, str) and re.fullmatch("[a-z_]+", kind) else "answer"
+        kind = kind if isinstance(kind, str) and re.fullmatch("[a-z_]+", kind) else "response"
         return Call(entry.method, referred, status, NAMES.get(kind, kind), headers, body)
 
     def _inbox(self, url: str) -> str | Text:

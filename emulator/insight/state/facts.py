@@ -307,7 +307,7 @@ def _subscriptions(field: str) -> Mapping[str, Fact]:
 
 def _last_result(facts: ObjectFacts, delivery: WebhookDelivery) -> Any:
     last = delivery.attempts[-1]
-    return last.status_code or last.error or facts.language.gettext("no answer")
+    return last.status_code or last.error or facts.language.gettext("no response")
 
 
 def _inbox(facts: ObjectFacts, delivery: WebhookDelivery) -> str | None:

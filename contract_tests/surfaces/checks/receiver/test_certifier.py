@@ -395,7 +395,7 @@ def test_a_receiver_that_does_not_answer_the_ping_in_time_is_none() -> None:
     """It takes connections but reads nothing; the time is short, as no receiver may manage it."""
     with (
         socket.create_server(("127.0.0.1", 0)) as silent,
-        pytest.raises(certifier.NoReceiver, match="no answer with"),
+        pytest.raises(certifier.NoReceiver, match="no response with"),
     ):
         asyncio.run(examined(f"http://127.0.0.1:{silent.getsockname()[1]}/", "HMAC_SHA256", 0.05))
 

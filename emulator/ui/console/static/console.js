@@ -73,8 +73,8 @@ function remember() {
 let asking = false;
 let again = false;
 let pressed = false; // nothing is replaced while a pointer is down
-let pendingForms = 0; // the answer of a form decides which page comes next
-let answeredForms = 0; // a page that was requested before the answer of a form is out of date
+let pendingForms = 0; // the response to a form decides which page comes next
+let answeredForms = 0; // a page that was requested before the response to a form is out of date
 let last = 0;
 
 async function refresh() {
@@ -192,7 +192,7 @@ function markWrong(form) {
 
 const isAbout = (field, name) => field === name || field.startsWith(`${name}.`) || name.startsWith(`${field}.`);
 
-// The answer of a form may be another page.
+// The response to a form may be another page.
 function showPage(url, page) {
   history.pushState(null, "", withoutNotice(url));
   replaceMain(page);
