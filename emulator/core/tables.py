@@ -93,10 +93,8 @@ class Slot(msgspec.Struct, Generic[R], gc=False):
     record: R
 
     def __lt__(self, other: Slot[R]) -> bool:
-        ours, theirs = (
-            getattr(self.record, "created_at", ""),
-            getattr(other.record, "created_at", ""),
-        )
+        ours = getattr(self.record, "created_at", "")
+        theirs = getattr(other.record, "created_at", "")
         return self.number < other.number if ours == theirs else ours < theirs
 
 

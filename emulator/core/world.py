@@ -268,9 +268,8 @@ class World:
     def add(self, record: R, number: int | None = None) -> R:
         """Add a new record at the end of the order of creation, or at the given ``number``."""
         if number is None:
-            number = self.counters["record"] = (
-                self.counters.get("record", 0) + 1
-            )  # as count(); inlined for speed
+            # As count(), inlined for speed.
+            number = self.counters["record"] = self.counters.get("record", 0) + 1
         unit = self._unit or no_unit_of_work()
         # If the table raises, it has changed nothing, and there must be no change to undo.
         if (table := self._tables.get(type(record))) is None:
@@ -316,9 +315,8 @@ class World:
         removed = {table.kind: len(table) for table in tables}
         unit = self._unit or no_unit_of_work()
         unit.cleared = True
-        for (
-            table
-        ) in tables:  # another table takes its place: to remove each record takes ten times as long
+        # Another table takes the place of each: to remove each record takes ten times as long.
+        for table in tables:
             unit.changes += [
                 Change(slot.record, None, slot.number)
                 for slot in reversed([*table.slots.all_values()])
@@ -337,16 +335,14 @@ class World:
         return number
 
     def new_id(self, kind: type[Record]) -> str:
-        position = self.counters["draw"] = (
-            self.counters.get("draw", 0) + 1
-        )  # as count(); inlined for speed
+        # As count(), inlined for speed.
+        position = self.counters["draw"] = self.counters.get("draw", 0) + 1
         return f"{kind.prefix}_{self._ids[position]}"
 
     def draw(self, prefix: str) -> str:
         """Return ``prefix_`` and 24 characters, which only the seed and counter ``draw`` decide."""
-        position = self.counters["draw"] = (
-            self.counters.get("draw", 0) + 1
-        )  # as count(); inlined for speed
+        # As count(), inlined for speed.
+        position = self.counters["draw"] = self.counters.get("draw", 0) + 1
         return f"{prefix}_{self._ids[position]}"
 
     def secret(self, prefix: str) -> str:

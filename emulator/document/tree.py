@@ -276,9 +276,8 @@ def depend(schema: Schema) -> Schema:
     chain: Schema = {}
     for when, condition in reversed(_conditions(schema)):
         then = _given(schema, condition)
-        if (
-            "properties" in then
-        ):  # open explicitly: Redocly closes a schema with properties when it checks examples
+        # Open explicitly: Redocly closes a schema with properties when it checks examples.
+        if "properties" in then:
             then["additionalProperties"] = True
         match when:
             case {"required": [name], **others} if not others:

@@ -166,10 +166,8 @@ class Clock:
         return self._since + calendar.seconds_between(self._anchor, instant) / self.rate
 
     def read(self, world: World) -> ClockState:
-        now, job = (
-            self.now(),
-            world.jobs.next(),
-        )  # one reading: a fast clock has gone on by the second
+        # One reading: a fast clock has gone on by the second.
+        now, job = self.now(), world.jobs.next()
         position = now if job is None else min(now, job.due)
         return ClockState(
             now=position,
@@ -564,15 +562,13 @@ class Scheduler:
             world = next(iter(self._behind))
             try:
                 more = world.run_slice()
-            except (
-                Exception
-            ) as error:  # what is wrong with one world must not stop the clocks of the others
+            # What is wrong with one world must not stop the clocks of the others.
+            except Exception as error:
                 if not isinstance(error, StorageError):  # the store has logged it, once
                     logger.error("the due jobs of a world could not be run", exc_info=error)
                 self._end_slice(world, error)
-                self._planned[world] = (
-                    0.0  # its jobs stay planned: it is looked at again at the next tick
-                )
+                # Its jobs stay planned: it is looked at again at the next tick.
+                self._planned[world] = 0.0
                 heapq.heappush(self._heap, (0.0, next(self._numbers), world))
             else:
                 self._end_slice(world)

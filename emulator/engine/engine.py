@@ -74,9 +74,8 @@ def may_be_dropped(runtime: Runtime, now: float, build: Build) -> bool:
         return False
     new, its_clock = build(Key.of(world))
     apart = calendar.seconds_between(its_clock.now(), clock.now())
-    same_clock = (clock.mode, clock.rate) == (its_clock.mode, its_clock.rate) and abs(
-        apart
-    ) < SAME_SECONDS
+    same_mode = (clock.mode, clock.rate) == (its_clock.mode, its_clock.rate)
+    same_clock = same_mode and abs(apart) < SAME_SECONDS
     own, fresh = (
         [record for table in compared.tables() for record in table] for compared in (world, new)
     )
@@ -350,9 +349,8 @@ class Engine:
         while unread:
             try:
                 await self.open(unread[-1])
-            except (
-                Away
-            ):  # the database has not answered for a moment; if it is lost, this is canceled
+            # The database has not answered for a moment; if it is lost, this is canceled.
+            except Away:
                 await asyncio.sleep(TICK_SECONDS)
                 continue
             except (ApiError, CorruptStore):

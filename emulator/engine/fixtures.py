@@ -123,9 +123,8 @@ def _read(file: Path) -> Fixture | Content:
         if isinstance(content, dict) and ("emulator" in content or "format" in content):
             worlds = serialization.content(content)
             for saved in worlds.worlds.values():
-                serialization.readable(
-                    saved
-                )  # so that an invalid record shows now, and not when its world is opened
+                # So that an invalid record shows now, and not when its world is opened.
+                serialization.readable(saved)
             return worlds
         return msgspec.convert({} if content is None else content, Fixture)
     except (OSError, UnicodeDecodeError, OverflowError, RecursionError) as error:

@@ -54,11 +54,9 @@ class History:
         """
         if checkpoint is None:
             return self.checkpoint()
-        return (
-            checkpoint
-            if self._start is None or checkpoint.replaced == self._replaced
-            else self._start
-        )
+        if self._start is None or checkpoint.replaced == self._replaced:
+            return checkpoint
+        return self._start
 
     async def rewind(self, to: Checkpoint) -> int:
         """Undo all units of work since a checkpoint, with clock and counters; return their number.
@@ -81,11 +79,8 @@ class History:
         runner, world, journal = self._runner, self._runner.world, self._runner.journal
         if not journal.reaches(to):  # requests were served until all was canceled
             raise _too_late()
-        units, clock, before = (
-            journal.since(to),
-            runner.clock.another(to.now),
-            (world.counters, world.now),
-        )
+        units, clock = journal.since(to), runner.clock.another(to.now)
+        before = world.counters, world.now
         for unit in units:
             world.undo(unit)
         world.counters, world.now = to.counters.copy(), to.now
@@ -106,10 +101,8 @@ class History:
         """Return the world as it is now. Records never change, so only their filing is copied."""
         runner = self._runner
         async with self.changing:
-            head, contents = (
-                runner.clock.header(runner.world, goes_on=False),
-                WorldContents(runner.world),
-            )
+            head = runner.clock.header(runner.world, goes_on=False)
+            contents = WorldContents(runner.world)
             return WorldSnapshot(await compute(runner.world.size, contents.world), head)
 
     async def restore(self, snapshot: WorldSnapshot) -> None:

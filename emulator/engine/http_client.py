@@ -109,9 +109,8 @@ def _known_addresses(host: str) -> list[str] | Exception:
         )
     except (OSError, UnicodeError):
         return []
-    except (
-        Exception
-    ) as error:  # of an audit hook, such as that of a test which may not reach the real service
+    # Of an audit hook, such as that of a test which may not reach the real service.
+    except Exception as error:
         return error
     return [str(address[0]) for *_, address in address_infos]
 
@@ -215,9 +214,8 @@ class WebhookSender:
             reason = f"no response within {self.response_time:g} s"
         except Unreachable as error:
             reason = str(error)
-        except (
-            Exception
-        ) as error:  # whatever a receiver or an address triggers is a result, not our failure
+        # Whatever a receiver or an address triggers is a result, not our failure.
+        except Exception as error:
             reason = type(error).__name__
         duration = round((time.perf_counter() - started) * 1000)
         return HttpResult(status_code=status, body=text, error=reason, duration_ms=duration)
@@ -246,9 +244,8 @@ class WebhookSender:
         try:
             request = _head(method, target, headers, body) + body
             if pace is None:
-                writer.write(
-                    request
-                )  # and not waited for: a receiver may respond before it has read the body
+                # Written and not waited for: a receiver may respond before it has read the body.
+                writer.write(request)
             else:
                 await _write_in_pieces(writer, pace(request))
             response = await _receive(reader)

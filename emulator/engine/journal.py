@@ -59,9 +59,8 @@ class Journal:
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
-        self.entries: list[
-            LoggedRequest
-        ] = []  # an empty deque takes ten times as much, in each of thousands of worlds
+        # An empty deque takes ten times as much, in each of thousands of worlds.
+        self.entries: list[LoggedRequest] = []
         self.failures: list[Failure] = []
         self.count: int = 0
 
@@ -87,11 +86,9 @@ class Journal:
     def copied(self) -> Journal:
         """Return the journal as it is now, to be read only."""
         journal = Journal(self._broker)
-        journal.entries, journal.failures, journal.count = (
-            self.entries.copy(),
-            self.failures.copy(),
-            self.count,
-        )
+        journal.entries = self.entries.copy()
+        journal.failures = self.failures.copy()
+        journal.count = self.count
         journal._units.extend(self._units)
         return journal
 

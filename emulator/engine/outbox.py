@@ -225,9 +225,8 @@ class Outbox:
             # for.
             _, pending = await asyncio.wait(pending, timeout=CANCELED_AGAIN)
         for key, worker in workers.items():
-            if (
-                self._workers.get(key) is worker
-            ):  # canceled before its first step, it had no chance to clear up
+            # Canceled before its first step, it had no chance to clear up.
+            if self._workers.get(key) is worker:
                 del self._workers[key], self._waiting[key]
         self._held.clear()
 
@@ -243,9 +242,8 @@ class Outbox:
         self._awaited[effect.delivery] = outcome
         self._put(effect.webhook, effect)
         try:
-            return await asyncio.shield(
-                outcome
-            )  # an attempt that nobody waits for any more goes on
+            # An attempt that nobody waits for any more goes on.
+            return await asyncio.shield(outcome)
         finally:
             del self._awaited[effect.delivery]
 

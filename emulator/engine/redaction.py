@@ -170,9 +170,8 @@ def redact_text(text: str, mask: Mask = stars) -> str:
             pass
     text = _redact_form(text, mask)
     plain = _plain(text)  # as a reader would see it
-    redacted = _replaced(
-        _ACCOUNT, plain, _account
-    )  # first, because the digits of an account look like a card
+    # First, because the digits of an account look like a card.
+    redacted = _replaced(_ACCOUNT, plain, _account)
     redacted = _replaced(_CARD, _SEVERAL_CARDS.sub(_redact_several, redacted), _card)
     for pattern in (_KEY, _WEBHOOK_SECRET, _WEB_TOKEN, _PASSWORD):
         redacted = re.sub(pattern, lambda match: match[1] + mask(match[2]), redacted)
@@ -343,9 +342,8 @@ class Scrubber:
         self._world = world
         self._key = f"{world.seed}/{world.name}".encode()
         self._names: dict[str, str] = {}
-        self._beginning: defaultdict[str, list[str]] = defaultdict(
-            list
-        )  # names by their first word, the longest first
+        # Names by their first word, the longest first.
+        self._beginning: defaultdict[str, list[str]] = defaultdict(list)
 
     def tables(self, exported: dict[str, Any]) -> dict[str, Any]:
         """Return the tables scrubbed: values of fields first, then those values in other texts."""

@@ -189,9 +189,8 @@ class Sandbox:
         from emulator.ui.console.render import environment
         from emulator.ui.console.site import Console
 
-        environment().get_template(
-            "overview.html"
-        )  # compiled here, beside requests, and not with the first page
+        # Compiled here, beside requests, and not with the first page.
+        environment().get_template("overview.html")
         return Console(
             unguarded,
             self.options.control_token,

@@ -178,9 +178,8 @@ class Uvicorn(uvicorn.Server):
             listening.listen(BACKLOG)
         try:
             self._ready()
-        except (
-            Exception
-        ) as error:  # raised here it would skip the shutdown; run() raises it afterwards
+        # Raised here it would skip the shutdown; run() raises it afterwards.
+        except Exception as error:
             self.failure = error
             self.should_exit = True
 

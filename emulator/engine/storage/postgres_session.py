@@ -357,9 +357,8 @@ class Session(threading.Thread):
                 if not self.tried.done():
                     self.tried.set_result(False)
                 self._changed.wait(LOOK)
-                if (
-                    self._tasks or self.ended.done()
-                ):  # before the lock is held nothing is put but the end
+                # Before the lock is held nothing is put but the end.
+                if self._tasks or self.ended.done():
                     raise InterruptedError(ENDED)
         keys = _prepare(connection, self._place.schema)
         self.dead = database_tables.dead(connection)
