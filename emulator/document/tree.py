@@ -327,15 +327,15 @@ def _conditions(schema: Schema) -> list[Condition]:
     ]
     written = [Condition(rule["if"], rule["then"]) for rule in schema.get(CONDITIONS, ())]
     for condition in (_positive(written_condition) for written_condition in (*unless, *written)):
-        same = next(
+        position = next(
             (number for number, earlier in enumerate(conditions) if earlier.when == condition.when),
             None,
         )
-        if same is None:
+        if position is None:
             conditions.append(condition)
         else:
-            conditions[same] = Condition(
-                condition.when, _both(conditions[same].then, condition.then)
+            conditions[position] = Condition(
+                condition.when, _both(conditions[position].then, condition.then)
             )
     return conditions
 

@@ -561,7 +561,7 @@ class Scheduler:
         while self._behind:
             world = next(iter(self._behind))
             try:
-                more = world.run_slice()
+                is_more_due = world.run_slice()
             # What is wrong with one world must not stop the clocks of the others.
             except Exception as error:
                 if not isinstance(error, StorageError):  # the store has logged it, once
@@ -572,7 +572,7 @@ class Scheduler:
                 heapq.heappush(self._heap, (0.0, next(self._numbers), world))
             else:
                 self._end_slice(world)
-                if more:
+                if is_more_due:
                     self.add(world)
                 else:
                     self.plan(world)

@@ -76,10 +76,10 @@ def may_be_dropped(runtime: Runtime, now: float, build: Build) -> bool:
     apart = calendar.seconds_between(its_clock.now(), clock.now())
     same_mode = (clock.mode, clock.rate) == (its_clock.mode, its_clock.rate)
     same_clock = same_mode and abs(apart) < SAME_SECONDS
-    own, fresh = (
+    present, fresh = (
         [record for table in compared.tables() for record in table] for compared in (world, new)
     )
-    return same_clock and own == fresh
+    return same_clock and present == fresh
 
 
 # -- the engine

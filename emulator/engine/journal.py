@@ -68,7 +68,7 @@ class Journal:
 
     @cached_property
     def coverage(self) -> Coverage:
-        """It includes requests that are no longer stored, and those that were rewound."""
+        """The coverage, also of requests that are no longer stored or were rewound."""
         return Coverage()
 
     @cached_property

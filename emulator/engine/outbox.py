@@ -250,9 +250,9 @@ class Outbox:
     async def unanswered(self, webhook: str | None = None) -> str | None:
         """Return the id of a delivery under way, to one endpoint or any, that takes too long.
 
-        Too long is longer than ``DELIVERY_WAIT_SECONDS``. Who asks while handling that delivery
-        would wait for it in vain. Most are answered in milliseconds, so that others are held up no
-        longer than that.
+        Too long is longer than ``DELIVERY_WAIT_SECONDS``. A receiver that asks while it
+        handles that delivery would wait for it in vain. Most deliveries have a response in
+        milliseconds, so that others are held up no longer than that.
         """
         attempted = self._attempted.items()
         under_way = {

@@ -25,12 +25,15 @@ class RateLimiter:
         self._tokens = self._since = 0.0
 
     @contextmanager
-    def acquire(self, own: Settings, now: float) -> Iterator[None]:
+    def acquire(self, settings: Settings, now: float) -> Iterator[None]:
         """Hold a place for one request while the context lasts; else 429, taking no token."""
-        if own.concurrency_limit is not None and self._in_progress >= own.concurrency_limit:
+        if (
+            settings.concurrency_limit is not None
+            and self._in_progress >= settings.concurrency_limit
+        ):
             raise ApiError("TOO_MANY_REQUESTS", retry_after=CONCURRENCY_RETRY_SECONDS)
-        if own.rate_limit is not None:
-            self._take(own.rate_limit, now)
+        if settings.rate_limit is not None:
+            self._take(settings.rate_limit, now)
         self._in_progress += 1
         try:
             yield

@@ -462,8 +462,8 @@ class Scrubber:
             _another(character, number) for character, number in zip(text, numbers, strict=True)
         )
 
-    def _digest(self, what: str, value: str) -> bytes:
-        return hmac.digest(self._key, f"{what}/{value}".encode(), "sha256")
+    def _digest(self, purpose: str, value: str) -> bytes:
+        return hmac.digest(self._key, f"{purpose}/{value}".encode(), "sha256")
 
 
 def _another(character: str, number: int) -> str:

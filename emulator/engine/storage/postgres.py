@@ -157,8 +157,7 @@ class PostgresStore(DatabaseStore):
 
 async def _done(future: Future[Any]) -> None:
     waiting = asyncio.wrap_future(future)
-    # Whoever waits may be canceled before; then asyncio would report an error that nobody looked
-    # at.
+    # A task that waits may be canceled before; then asyncio would report an error that nobody read.
     waiting.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
     await asyncio.wait([waiting])
 

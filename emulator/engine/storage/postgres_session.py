@@ -241,8 +241,8 @@ class Task(NamedTuple):
     """Statements to be stored, or else something to be read.
 
     If it is ``is_vital`` and the database rejects it, that ends the session, because worlds in
-    memory have what was to be stored. The outcome of any other is for whoever put it, who may try
-    again.
+    memory have the changes that were to be stored. The outcome of any other is for the task's
+    owner, who may try again.
     """
 
     statements: Sequence[Statement] = ()
