@@ -111,7 +111,7 @@ async def run(runtime: Runtime, body: Body) -> ClockState:
 async def advance(
     runtime: Runtime, query: Body, body: Body, headers: Mapping[str, str]
 ) -> dict[str, Any] | Response:
-    """POST /clock/advance: respond after all due jobs and deliveries; ``respond-async``: now."""
+    """POST /clock/advance: respond after all due jobs and deliveries, or begin (``Prefer``)."""
     if prefers_async(headers):
         return accepted(
             runtime.advances.begin(lambda: destination(runtime, body)), query.get("app")

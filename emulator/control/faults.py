@@ -75,7 +75,7 @@ def _check_then(then: Body) -> None:
 
 
 def _check_schedule(body: Body, about: str) -> None:
-    """Raise 422 for a schedule of what is no outage, and for a number of times of what is one."""
+    """Raise 422 for an outage with a number of times, and for a schedule of any other fault."""
     wrong = ("times", "probability") if about == PAYMENT else SCHEDULE
     for name in wrong:
         if name in body:
@@ -117,7 +117,7 @@ def _seconds(runtime: Runtime, then: Body) -> float:
 
 
 def _instant(runtime: Runtime, body: Body, name: str) -> str | None:
-    """Return the instant in a field: an instant as it is, or so long from now; None without one."""
+    """Return the instant of a field, also of a duration from now; None without the field."""
     text = body.get(name)
     if text is None:
         return None

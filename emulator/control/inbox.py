@@ -66,7 +66,7 @@ def _named(context: RequestContext) -> str | None:
 
 NAME = re.compile(r"[A-Za-z0-9._~-]{1,64}")
 RESPONSE = re.compile(re.escape(PREFIX) + r"[^/]*/response")
-"""The paths below the prefix that set how an inbox answers."""
+"""The paths below the prefix that set how an inbox responds."""
 
 RANGES = {"status": (200, 599), "delay_ms": (0, 60_000)}
 
@@ -121,7 +121,7 @@ async def set_response(runtime: Runtime, name: str, body: Query) -> ResponseRule
 
 
 async def clear_response(runtime: Runtime, name: str) -> None:
-    """DELETE /inbox/{name}/response: later requests are answered with 200 at once."""
+    """DELETE /inbox/{name}/response: later requests get 200 at once."""
     runtime.inbox.set_response_rule(name, None)
 
 

@@ -114,9 +114,9 @@ def schema_of(kind: type[Record]) -> CompiledSchema:
 
 
 def invalid_subject(world: World, subject: Any) -> Iterator[tuple[str, str]]:
-    """Yield what is wrong with the object of an event, as the path of a field and a message.
+    """Yield the faults of the object of an event, as the path of a field and a message.
 
-    It is one as its kind was then: fields may have been added since, but it has an id.
+    The object is as its kind was then: fields may have been added since, but it has an id.
     """
     name = subject.get("object") if isinstance(subject, dict) else None
     kind = next((kind for kind in world.kinds if kind.kind == name and documented(kind)), None)

@@ -212,7 +212,7 @@ async def show(runtime: Runtime, req_id: str, query: Query) -> dict[str, Any] | 
 
 
 async def of_object(runtime: Runtime, id: str, query: Query) -> Page[Any]:
-    """GET /objects/{id}/changes: newest first, with the object of then. Raises 404 if unknown."""
+    """GET /objects/{id}/changes: newest first, with the object as it was then. 404 if unknown."""
     own = await runtime.examine(_changes_of, id)
     if not own:
         find(runtime.world, id)
@@ -247,7 +247,7 @@ async def rewind(runtime: Runtime, body: Query) -> dict[str, Any]:
 def target(journal: Journal, body: Query) -> LoggedRequest:
     """Return the request to go back to: ``to``, or the first to begin among the last ``steps``.
 
-    Requests stand in the journal in the order of their answers; one that waited may have begun
+    Requests stand in the journal in the order of their responses; one that waited may have begun
     before others.
     """
     if "to" in body:
@@ -280,8 +280,8 @@ def about(path: str, response: bytes) -> str | None:
     """Return the id of a request's object: the last one in its path, or its response's."""
     if named := _ID_IN_PATH.findall(path):
         return str(named[-1])
-    answered = _ID_IN_RESPONSE.match(response)
-    return answered[1].decode() if answered else None
+    match = _ID_IN_RESPONSE.match(response)
+    return match[1].decode() if match else None
 
 
 _ID_IN_PATH = re.compile(r"/([a-z]{2,8}_[0-9A-Za-z]{24})(?=/|$)")

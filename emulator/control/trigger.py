@@ -374,7 +374,7 @@ class TriggerRun:
         return made
 
     def _fields(self, kind: str, schema: CompiledSchema) -> Body:
-        """Return a new object's overrides: under its name, or flat and of no earlier object."""
+        """Return a new object's overrides: those under its name, and the flat ones still unused."""
         own = self._overrides.get(kind)
         self._taken |= schema.names()
         if isinstance(own, dict):

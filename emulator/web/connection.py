@@ -97,7 +97,7 @@ FRAMING_PER_BYTE = 8
 """Bytes of framing per byte of a body: a body sent in one-byte chunks has five."""
 
 logger = logging.getLogger("emulator.connection")
-# What clients do wrong is answered, not logged.
+# Mistakes of clients get a response; the log has none of them.
 logger.setLevel(logging.ERROR)
 
 
@@ -178,7 +178,7 @@ class Connection(HttpToolsProtocol):
 
     ``_head_bytes`` and ``_framing_bytes`` count the request that is being read: its head, and what
     follows the head without being part of the body. ``_deadline`` runs while a request has begun to
-    arrive and is not complete. With ``_ends`` nothing more is read, and ``_last_answer`` is sent
+    arrive and is not complete. With ``_ends`` nothing more is read, and ``_last_response`` is sent
     after those to the requests that were read. ``_previous`` is the request before the newest one.
     ``_read_again`` is the head of a request that asked for another protocol, without ``Upgrade``.
     """
@@ -322,7 +322,7 @@ class Connection(HttpToolsProtocol):
             self.transport.write(self._last_response)
             self.transport.close()
 
-    # asyncio's protocols may answer; uvicorn's does not
+    # asyncio's protocols may return True; uvicorn's returns nothing.
     def eof_received(self) -> bool:  # type: ignore[override]
         """Keep the connection of a client that ended its side (``nc``) until responses are sent.
 
@@ -405,7 +405,7 @@ class Connection(HttpToolsProtocol):
 def protocol_for(root_app: RootApp, connections_allowed: int) -> type[Connection]:
     """Return the protocol factory of a server, as uvicorn takes it for its option ``http``.
 
-    Beyond ``connections_allowed``, by what the system gives, further ones are answered with 503.
+    ``connections_allowed`` is the number that the system allows; further ones get 503.
     """
     made = partial(Connection, root_app=root_app, connections_allowed=connections_allowed)
     return cast("type[Connection]", made)

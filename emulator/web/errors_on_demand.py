@@ -148,7 +148,7 @@ class FaultInjection:
     async def _response(
         self, context: RequestContext, scope: Scope, receive: Receive, send: Send
     ) -> None:
-        """Answer as usual; an error is sent through ``send`` like any response."""
+        """Respond as usual; an error is sent through ``send`` like any response."""
         try:
             await self._app(scope, receive, send)
         except ApiError as error:
@@ -215,7 +215,7 @@ async def cut(context: RequestContext, receive: Receive) -> None:
 
 
 async def _silence(seconds: float, receive: Receive) -> bool:
-    """Wait these seconds (real time), or until the client gives up; whether it did."""
+    """Wait these seconds (real time); return whether the client gave up before their end."""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await disconnected(receive)

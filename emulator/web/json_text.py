@@ -53,7 +53,7 @@ def parse(raw: bytes) -> dict[str, Any]:
 
 
 def _check_text(raw: bytes) -> None:
-    """Raise 400 for what need not be parsed to see that it is malformed."""
+    """Raise 400 for a text that is malformed at first sight, before it is parsed."""
     if raw.startswith(_BYTE_ORDER_MARK):
         raise malformed("it begins with a byte order mark")
     # A value can take a hundred times the memory of its text. Fewer bytes cannot hold so many

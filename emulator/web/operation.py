@@ -201,7 +201,7 @@ class OperationHandler:
         self._query = lru_cache(maxsize=8)(self._read_query)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or raise the :class:`ApiError` of everything that is wrong with it."""
+        """Respond to a request, or raise one :class:`ApiError` for all of its faults."""
         context: RequestContext = scope[SCOPE_KEY]
         violations: list[Violation] = []
         arguments: dict[str, Any] = {**context.path_params}
@@ -311,7 +311,7 @@ class OperationHandler:
                 yield from (Violation(field, "rule", message, error.code) for message in messages)
 
     def _explain(self, violation: Violation) -> Violation:
-        """Say "cannot be changed", not "unknown", of an object's field no PATCH takes (B-13)."""
+        """Say "cannot be changed", not "unknown", of a field that no PATCH takes (B-13)."""
         immutable = violation.keyword == "unknown" and self._method == "patch"
         if immutable and self._response and violation.path in self._response.names():
             return violation._replace(message="cannot be changed")
@@ -442,7 +442,7 @@ class OperationAPI(RequestValidationAPI):
 
 
 class OperationMiddleware(RequestValidationMiddleware):
-    """The innermost layer: what it finds valid, it also executes and answers."""
+    """The innermost layer: validates a request, executes the operation and responds."""
 
     api_cls = OperationAPI
 

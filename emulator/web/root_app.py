@@ -69,11 +69,11 @@ class FinishedRequest(NamedTuple):
 
 
 RequestReport = Callable[[FinishedRequest, bytes, World | None], None]
-"""Gets each finished request; of a recorded one also the response and its world."""
+"""Takes a finished request, and of a recorded one its response and its world; else b"" and None."""
 
 
 class RequestLog:
-    """One request: all to the service are recorded, of the control API only possible changes.
+    """One request, which is recorded if it is to the service or may change a world.
 
     Each, recorded or not, is given to ``report``. ``status`` is 0 until the response starts.
     """
@@ -102,7 +102,7 @@ class RequestLog:
         return self._send(message)
 
     def send_whole(self, response: Response) -> bool:
-        """Send a response without own headers in one piece, if the connection can; else nothing."""
+        """Send a response in one piece, if headers and connection allow it; return whether."""
         context = self._context
         if (
             response.headers
@@ -192,7 +192,7 @@ class RootApp:
     """Passes requests to ASGI applications by path prefix; the last prefix must be empty.
 
     ``base_url`` is where the sandbox is reached, for requests that do not say how they reached it.
-    ``report`` is given each request that was answered. With ``waits`` nothing is sent before all
+    ``report`` takes each finished request. With ``waits`` nothing is sent before all
     that was done in its world is stored.
     """
 
@@ -228,14 +228,14 @@ class RootApp:
         try:
             await self._app_for(context.path)(scope, receive, self._sending(context, log.send))
         except ClientDisconnect:
-            return  # there is no one to answer
+            return  # nobody waits for a response
         except (Exception, asyncio.CancelledError) as error:
             if log.status:  # a response that has started cannot be replaced by another
                 raise
             await send_response(context.error_response(as_api_error(context, error)), log.send)
 
     def malformed(self, reason: str, status: int) -> tuple[str, bytes]:
-        """Return request id and body of the error for what is no acceptable HTTP request (B-11)."""
+        """Return id and body of the response to an unacceptable HTTP request (B-11)."""
         context = RequestContext(self._base_url, self._new_request_id)
         return context.request_id, context.body_of(
             ApiError("VALIDATION_ERROR", http_status=status, message=reason)

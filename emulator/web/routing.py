@@ -71,7 +71,7 @@ def connexion_app(
 
 async def _unanswered(scope: Scope, receive: Receive, send: Send) -> None:
     """Stand for Connexion's wrapped application: the innermost layer responds to every request."""
-    raise LookupError(f"no layer answered {scope['method']} {scope['path']}")
+    raise LookupError(f"no layer responded to {scope['method']} {scope['path']}")
 
 
 def routes(document: Document) -> dict[str, Any]:
@@ -150,9 +150,9 @@ def definitions(document: Document) -> dict[str, Definition]:
 class PathSegment(dict[str, "PathSegment"]):
     """A segment of the paths, with those that may follow it.
 
-    Where a path ends, ``operations`` has by method what Connexion's other layers find the operation
-    by, and ``places`` the segments that are its parameters, by name. ``parameter`` follows for any
-    segment that is not empty.
+    Where a path ends, ``operations`` has by method the key of the operation for Connexion's other
+    layers, and ``places`` the segments that are its parameters, by name. Any segment that is not
+    empty may be that of ``parameter``.
     """
 
     def __init__(self) -> None:
@@ -207,7 +207,7 @@ class Router(SpecMiddleware):
         if end is None:
             raise self._unknown(scope)
         if context.method == "HEAD":
-            # A HEAD is answered like a GET (RFC 9110); the server leaves out the body.
+            # The response to a HEAD is that of a GET (RFC 9110); the server leaves out the body.
             scope = {**scope, "method": "GET"}
             context.method = "GET"
         routed = end.operations.get(context.method)
@@ -222,7 +222,7 @@ class Router(SpecMiddleware):
         return scope
 
     def _end_of(self, path: str) -> PathSegment:
-        """Return the last segment of a documented path, which is added."""
+        """Add a documented path; return its last segment."""
         node, places = self._root, {}
         for place, segment in enumerate(path.split("/")):
             if segment.startswith("{"):

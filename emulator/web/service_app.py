@@ -214,7 +214,7 @@ MAX_AGE = "3600"
 
 
 class Cors:
-    """Answers preflights itself, and adds headers saying which pages may read responses."""
+    """Responds to preflights itself, and adds headers saying which pages may read responses."""
 
     def __init__(self, app: ASGIApp, engine: Engine) -> None:
         self._app = app

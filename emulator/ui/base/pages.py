@@ -164,7 +164,7 @@ def in_language(language: Language) -> dict[str, Any]:
     }
 
 
-# -- an application of pages: its routes, and what answers where no route does
+# -- an application of pages: its routes, and the responses where there is no route
 
 
 ErrorPage = Callable[[Request, Exception], Awaitable[Response]]
@@ -183,6 +183,6 @@ def application(
 
 
 def api_error(request: Request, error: ApiError) -> Response:
-    """Return an error as the service answers it, for programs."""
+    """Return an error in the form of the service, for programs."""
     reply = context_of(request.scope).error_response(error)
     return Response(reply.body, reply.status, reply.headers, media_type=reply.media_type.decode())

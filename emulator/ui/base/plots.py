@@ -1,6 +1,6 @@
 """Plots over time as inline SVG, and a world's plotted values; ``templates/plots.html`` draws.
 
-Timelines of states and curves of money are made of what the control API answers.
+Timelines of states and curves of money are made of responses of the control API.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A buyer's pages: ``/checkout/{id}``, ``/pay/{id}``, ``/invoice/{id}``, ``/receipt/{id}`` (B-58).
 
 A request for a page has no API key: the object's id, which is too long to guess, finds its world.
-Everything works without JavaScript: forms are posted and answered with a redirect, and a page that
-waits refreshes itself. With ``Accept: application/json`` the page is answered as JSON.
+Everything works without JavaScript: the response to a form is a redirect, and a page that waits
+refreshes itself. With ``Accept: application/json`` the response is JSON.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Pages:
         return [*paying, Route("/receipt/{id}", self._page("receipt", _receipt))]
 
     def _page(
-        self, kind: str, answer: Callable[[PageRequest], Awaitable[Response]]
+        self, kind: str, respond: Callable[[PageRequest], Awaitable[Response]]
     ) -> Callable[[Request], Awaitable[Response]]:
         """Return a page's handler: in the world of its object, after the jobs that are due."""
 
@@ -85,7 +85,7 @@ class Pages:
                 with runtime.in_use():
                     await runtime.catch_up()
                     request.runtime = runtime
-                    response = await answer(request)
+                    response = await respond(request)
                     await runtime.durable()
                     return response
             except StorageError as error:
@@ -153,10 +153,8 @@ async def _answer(request: PageRequest, form: Form) -> Response:
     saving = _present(request).saving
     type = intent.payment_method_type if intent is not None else saving and saving.type
     code = REJECTION_CODES[type or "bank_card"] if form["do"] == "refuse" else None
-    answered = intent.id if intent is not None else request.id
-    _logged(
-        request, {"answered": answered, "result": "failed" if code else "succeeded", "code": code}
-    )
+    id = intent.id if intent is not None else request.id
+    _logged(request, {"answered": id, "result": "failed" if code else "succeeded", "code": code})
     if intent is not None:
         await request.runtime.serve(
             payment_intents.answer_now, {"id": intent.id, "code": code}, request.request_id
@@ -169,7 +167,7 @@ async def _answer(request: PageRequest, form: Form) -> Response:
 
 
 def _logged(request: PageRequest, body: Mapping[str, Any]) -> RequestContext:
-    """Have the request filed in the journal of the world, with what its form means as its body."""
+    """Have the request filed in the journal of its world; ``body`` is the meaning of its form."""
     context = context_of(request.http.scope)
     context.runtime, context.checkpoint = request.runtime, request.runtime.history.checkpoint()
     context.raw = encode(body)

@@ -151,7 +151,7 @@ async def perform(request: ConsoleRequest, name: str, form: Mapping[str, str]) -
 
 
 def _differs(language: Language, before: Any, after: Any) -> list[str]:
-    """Return what is different from now on by each assumption that was changed."""
+    """Return the consequence of each assumption that was changed."""
     old, new = (app["settings"]["assumptions"] for app in (before, after))
     return [
         language.gettext(named_assumptions()[name].values[value])

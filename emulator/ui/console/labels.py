@@ -1,6 +1,6 @@
 """Labels: messages that the console looks up by a name from the API or an address; form errors.
 
-The API answers errors in English; the console translates those it knows.
+Errors of the API are in English; the console translates those that it knows.
 """
 
 from __future__ import annotations

@@ -128,7 +128,7 @@ class ConsoleRequest(BrowserRequest):
 
     async def names(self, ids: list[str]) -> Any:
         """Return objects' and requests' names by id; without those that have no name."""
-        # Ids are written as they are: to quote the commas between them takes as long as the response.
+        # Ids are written as they are: to quote the commas between them takes as long as the rest.
         names: dict[str, str] = {}
         for start in range(0, min(len(ids), NAMED), PART):
             part = ",".join(ids[start : start + PART])

@@ -1,4 +1,4 @@
-"""The pages of the console: for each its template, and the values that the API answers for it."""
+"""The pages of the console: for each its template, and its values, which the API has."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ async def journal_entry(request: ConsoleRequest) -> TemplateAndValues:
         "events": events,
         "changes": changes,
         "changed": len(kinds),
-        "answer": journal_response(request.language, entry, len(kinds)),
+        "outcome": journal_response(request.language, entry, len(kinds)),
         "as_code": code.text,
         "form": form,
         "forms": CODE,

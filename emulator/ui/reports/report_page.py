@@ -74,7 +74,7 @@ def _rendered(template: str, **values: Any) -> str:
 
 
 def _coded(text: str) -> Markup:
-    """Return a sentence in which what stands in backticks is code."""
+    """Return a sentence with the parts in backticks as code."""
     # As str: a Markup escapes what is put into it.
     # escaped here
     return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704

@@ -175,7 +175,7 @@ function markWrong(form) {
   for (const text of all(".wrong")) text.remove();
   const notice = document.querySelector("#notice [data-fields]");
   for (const name of (notice?.dataset.fields ?? "").split(" ").filter(Boolean)) {
-    const field = [...form.elements].find((each) => each.type !== "hidden" && isAbout(each.name.split(":")[0], name));
+    const field = [...form.elements].find((control) => control.type !== "hidden" && isAbout(control.name.split(":")[0], name));
     if (!field) continue;
     field.setAttribute("aria-invalid", "true");
     field.setAttribute("aria-errormessage", "wrong");
@@ -276,9 +276,9 @@ const says = (target, text) => `${target.textContent} ${target.ariaLabel ?? ""} 
 
 function mark(by) {
   const options = [...list.children];
-  const at = options.findIndex((each) => each.ariaSelected === "true");
+  const at = options.findIndex((option) => option.ariaSelected === "true");
   const chosen = options[(at + by + options.length + (at < 0 && by < 0 ? 1 : 0)) % options.length];
-  for (const each of options) each.ariaSelected = String(each === chosen);
+  for (const option of options) option.ariaSelected = String(option === chosen);
   if (chosen) find.setAttribute("aria-activedescendant", chosen.id);
   chosen?.scrollIntoView({ block: "nearest" });
 }

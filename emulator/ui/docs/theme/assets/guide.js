@@ -39,7 +39,7 @@ for (const group of all(".tabs")) {
     tab.setAttribute("aria-controls", panel.id);
     tab.addEventListener("click", () => {
       localStorage.setItem("guide-tab", panel.dataset.name);
-      for (const each of all(".tabs")) choose(each, panel.dataset.name);
+      for (const tabs of all(".tabs")) choose(tabs, panel.dataset.name);
     });
     list.append(tab);
   }
@@ -118,7 +118,7 @@ if (filter) {
     let count = 0;
     for (const entry of all(".area .entry")) {
       const text = entry.textContent.toLowerCase();
-      entry.hidden = !(words.every((word) => text.includes(word)) && wanted.every((each) => entry.dataset.is.includes(each)));
+      entry.hidden = !(words.every((word) => text.includes(word)) && wanted.every((mark) => entry.dataset.is.includes(mark)));
       count += !entry.hidden;
     }
     for (const area of all(".area")) area.hidden = all(".entry:not([hidden])", area).length === 0;
