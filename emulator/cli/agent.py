@@ -10,7 +10,7 @@ from emulator.cli.groups import LazyGroup
 from emulator.document.paths import SKILL
 
 BEGIN, END = "<!-- begin: payments-emulator -->", "<!-- end: payments-emulator -->"
-"""What is between these lines is the emulator's; everything else in a file stays as it is."""
+"""The text between these lines is the emulator's; everything else in a file stays as it is."""
 
 FRONT = (
     "---\nname: payments-emulator\n"

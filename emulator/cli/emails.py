@@ -1,4 +1,4 @@
-"""``emails``: show what customers were sent."""
+"""``emails``: show the emails sent to customers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``events``: show what happened, or what happens."""
+"""``events``: show events, or follow them as they happen."""
 
 from __future__ import annotations
 

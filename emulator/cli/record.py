@@ -1,4 +1,4 @@
-"""``record``: what was done in a world, as a test."""
+"""``record``: write a world's requests as a test."""
 
 from __future__ import annotations
 

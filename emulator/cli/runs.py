@@ -307,7 +307,7 @@ class ProgressLine:
         self._shown = time.monotonic()
 
     def planned(self, cases: int, seconds: float) -> None:
-        """Say before the first case how many there are, and how long they take at least."""
+        """Say before the first run how many there are, and how long they take at least."""
         if not self._is_quiet:
             length = (
                 f"{seconds / 60:.0f} minutes"

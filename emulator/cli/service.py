@@ -136,7 +136,7 @@ def service(
 
 
 def reject_live_key(*keys: str) -> None:
-    """Raise ``UsageError`` for a live key: what asks a service creates and deletes objects."""
+    """Raise ``UsageError`` for a live key: the probes create and delete objects."""
     from emulator.engine.redaction import has_live_key
 
     if has_live_key(*keys):

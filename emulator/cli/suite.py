@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 GROUPS = ("events", "states", "moves", "errors", "operations", "statuses", "fields", "parameters")
-"""The groups of what is used, first those in which what is missing costs an application most."""
+"""The groups of usage; those whose gaps cost an application most come first."""
 
 
 def listed(context: click.Context, _: click.Parameter, wanted: bool) -> None:

@@ -74,7 +74,7 @@ def _parameter(parameter: tuple[str, object]) -> tuple[str, object]:
 
 
 class ApiResponse(NamedTuple):
-    """What the emulator responded; names of ``headers`` are in lower case."""
+    """The emulator's response; names of ``headers`` are in lower case."""
 
     request: ApiRequest
     status_code: int

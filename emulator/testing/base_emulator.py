@@ -52,7 +52,7 @@ class Snapshot:
 
 
 class BaseEmulator(Factories):
-    """What :class:`Emulator` and its async twin share, documented there."""
+    """The part that :class:`Emulator` and its async twin share; see there."""
 
     def __init__(
         self,

@@ -66,7 +66,7 @@ class SigningEndpoint(NamedTuple):
 
     @classmethod
     def of(cls, endpoint: WebhookEndpointWithSecret | Mapping[str, Any]) -> SigningEndpoint:
-        """Return those of an endpoint as the service shows it."""
+        """Return these parts of an endpoint as the service shows it."""
         return cls(endpoint["id"], endpoint["secret"], endpoint["security_profile"])
 
 

@@ -16,7 +16,7 @@ REFERENCES = ("customer", "plan", "product", "payment_method")
 """The fields that hold the id of another object."""
 
 WORK = {"description": "Work", "quantity": 2, "unit_amount": 1500}
-"""What an invoice bills, or a session sells."""
+"""The line item of an invoice or a session."""
 
 
 class Factories:

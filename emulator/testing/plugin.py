@@ -164,7 +164,7 @@ def _forked(port: int) -> str:
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """Let a run pass of which ``test suite`` needs no test: the command may have several."""
+    """Let a run pass if ``test suite`` needs none of its tests; the command may have others."""
     if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and os.environ.get(TESTS):
         session.exitstatus = pytest.ExitCode.OK
 
@@ -262,7 +262,7 @@ def pytest_runtest_makereport(
 
 
 def _why(report: pytest.TestReport) -> str:
-    """Return the message of a failure with its line; all that is said of one without a line."""
+    """Return the message of a failure with its line, or its whole text if it has no line."""
     crash = getattr(report.longrepr, "reprcrash", None)
     return f"{crash.message}\n\n{crash.path}:{crash.lineno}" if crash else report.longreprtext
 

@@ -150,7 +150,7 @@ class LocalServer:
             return self._started
 
     def begin(self, key: str, options: WorldOptions) -> None:
-        """Store the options for the world's first use, when time may be frozen that is not yet."""
+        """Store the options for the world's first use: a test may freeze time before that."""
         import msgspec
 
         from emulator.engine.clock import parse_start
@@ -357,4 +357,4 @@ class RemoteServer:
 
 
 AnyServer = LocalServer | RemoteServer
-"""What a world needs of its server is the same of both."""
+"""Both have the methods that a world needs of its server."""

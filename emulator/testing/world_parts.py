@@ -97,7 +97,7 @@ def _delivery(delivery: Delivery) -> str:
 
 
 def _responses(api: Api, events: Sequence[objects.Event]) -> str:
-    """Return the standing of the last events' objects in sentences, last first; paid if all are."""
+    """Return sentences on the last events' objects, last first: the unpaid ones, else all."""
     about = [
         event["data"]["object"]
         for event in events
