@@ -3,35 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from emulator.checks.report import SEVERITIES, Finding, Report
 from emulator.checks.runs import counted
+from emulator.client.messages import JSON
 
 SHOWN_IDS = 5
 """How many request and object ids are shown for a finding; the JSON has more."""
 
 
-def report(audits: Sequence[Any]) -> Report:
+class AuditRule(TypedDict):
+    """A rule of the audit that was kept, or not exercised."""
+
+    rule: str
+    severity: str
+    advice: str
+    section: str
+
+
+class AuditFinding(AuditRule):
+    """A broken rule, with the newest requests and objects that broke it."""
+
+    title: str
+    count: int
+    requests: list[str]
+    object_ids: list[str]
+    app: NotRequired[str]
+
+
+def report(audits: Sequence[JSON]) -> Report:
     """Return the report of the audits of worlds; one of several has ``app`` in its findings.
 
     A rule was followed if no audit found it broken, and was not exercised if it was so in all.
     """
-    findings = [finding for audit in audits for finding in audit["findings"]]
+    findings: list[AuditFinding] = [finding for audit in audits for finding in audit["findings"]]
     # An audit names a cause before its consequence.
     rules = [*dict.fromkeys(finding["rule"] for finding in findings)]
     broken = sorted(
         findings,
         key=lambda finding: (SEVERITIES.index(finding["severity"]), rules.index(finding["rule"])),
     )
-    kept = {
+    kept: dict[str, AuditRule] = {
         rule["rule"]: rule
         for audit in audits
         for rule in audit["kept"]
         if rule["rule"] not in rules
     }
     known = {*rules, *kept}
-    untried = {
+    untried: dict[str, AuditRule] = {
         rule["rule"]: rule
         for audit in audits
         for rule in audit["untried"]
@@ -62,7 +82,7 @@ def report(audits: Sequence[Any]) -> Report:
     )
 
 
-def _finding(finding: Any) -> Finding:
+def _finding(finding: AuditFinding) -> Finding:
     shown_ids = [*finding["requests"], *finding["object_ids"]][:SHOWN_IDS]
     more = finding["count"] - len(shown_ids)
     app = f"App {finding['app']}: " if "app" in finding else ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from xml.etree import ElementTree
 
 import click
@@ -55,7 +55,7 @@ class Report(NamedTuple):
     failure: str | None = None
     right: Sequence[str] = ()
     notes: Sequence[str] = ()
-    facts: Mapping[str, Any] = {}
+    facts: Mapping[str, object] = {}
     unseen: str = ""
 
     @property
@@ -70,8 +70,8 @@ class Report(NamedTuple):
     def lines(self, *, colour: bool = False) -> Iterator[str]:
         """Yield the report for people; with ``colour`` as a terminal shows it."""
 
-        def styled(text: str, **style: Any) -> str:
-            return click.style(text, bold=True, **style) if colour else text
+        def styled(text: str, fg: str) -> str:
+            return click.style(text, bold=True, fg=fg) if colour else text
 
         yield styled(self.headline, fg="green" if self.passed else "red")
         if self.unseen:

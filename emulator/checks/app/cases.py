@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import zip_longest
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict
 
 from emulator.document.paths import fixture
 
@@ -58,7 +58,7 @@ class FaultKind(NamedTuple):
     about: str
     sentence: str
     advice: str
-    then: Mapping[str, Any] = {}
+    then: Mapping[str, object] = {}
     writes_only: bool = False
     kills: bool = False
     once: bool = False
@@ -87,6 +87,14 @@ FAULT_KINDS = [FaultKind(name, **row) for name, row in _TABLES["faults"].items()
 """The faults that are tried, in this order."""
 
 
+class PlaceMatch(TypedDict, total=False):
+    """A place in any run: an operation or a type of event, and its number among those."""
+
+    operation: str
+    event: str
+    nth: int
+
+
 class Place(NamedTuple):
     """A request, delivery or payment of the scenario, at which a fault can strike.
 
@@ -100,8 +108,8 @@ class Place(NamedTuple):
     about: str
     number: int
     title: str
-    match: Mapping[str, Any] = {}
-    effects: Mapping[str, Mapping[str, Any] | None] = {}
+    match: PlaceMatch = PlaceMatch()
+    effects: Mapping[str, Mapping[str, object] | None] = {}
     takes: float = 0
 
     def __str__(self) -> str:
@@ -123,7 +131,7 @@ class Case(NamedTuple):
     def sentence(self) -> str:
         return f"{self.place}: {self.kind.sentence}"
 
-    def faults(self) -> list[dict[str, Any]]:
+    def faults(self) -> list[dict[str, object]]:
         """Return the bodies of ``POST /_emulator/faults`` that arrange the fault in a new world."""
         if self.kind.kills:
             return []

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from emulator.checks.app.cases import Place
 from emulator.checks.app.tables import Tables
@@ -40,7 +40,7 @@ class Ending(NamedTuple):
     """
 
     failure: str | None
-    value: Any
+    value: object
     digest: Digest
     balanced: bool
     places: Sequence[Place]
@@ -100,7 +100,7 @@ def check_differences(baseline: Ending, other: Ending) -> tuple[EndingDifference
     )
 
 
-def value_differences(value: Any, wanted: Any, at: str = "") -> Iterator[str]:
+def value_differences(value: object, wanted: object, at: str = "") -> Iterator[str]:
     """Yield each part of a value that differs from the wanted one, whole; nothing if equal."""
     if value == wanted:
         return
@@ -128,12 +128,12 @@ def value_differences(value: Any, wanted: Any, at: str = "") -> Iterator[str]:
         yield f"{at}{': ' if at else ''}{value!r} instead of {wanted!r}"
 
 
-def taken_for_paid(paid: Any, refused: Any, actual: Any) -> bool:
+def taken_for_paid(paid: object, refused: object, actual: object) -> bool:
     """Return whether a part belongs to a buyer's payment, not to the operator's immediate no."""
     return bool(_parts(actual) & _parts(paid) - _parts(refused))
 
 
-def _parts(value: Any) -> set[str]:
+def _parts(value: object) -> set[str]:
     """Return a value's parts with their places; a text's parts are its lines, unless it is JSON."""
     value = json.loads(value) if _is_json(value) else value
     if isinstance(value, str):
@@ -141,7 +141,7 @@ def _parts(value: Any) -> set[str]:
     return {*value_differences(value, _emptied(value))}
 
 
-def _emptied(value: Any) -> Any:
+def _emptied(value: object) -> object:
     if isinstance(value, dict):
         return {key: _emptied(part) for key, part in value.items()}
     return [_emptied(part) for part in value] if isinstance(value, list | tuple) else MISSING
@@ -156,7 +156,7 @@ MISSING = _Missing()
 """The value of a key that only the other dictionary has."""
 
 
-def _is_json(value: Any) -> bool:
+def _is_json(value: object) -> TypeGuard[str]:
     """Return whether a value is a text that holds a JSON object or array."""
     with suppress(ValueError):
         return (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from emulator.checks.app.cases import ADVICE, DELIVERY, PAYMENT, REQUEST, Case, Place
 from emulator.checks.app.endings import EndingDifference, Weight
@@ -224,7 +224,7 @@ class AppReport(NamedTuple):
             f"{'Interrupted' if self.interrupted else 'The budget ended'} after {self._progress}."
         )
 
-    def _facts(self) -> dict[str, Any]:
+    def _facts(self) -> dict[str, object]:
         return {
             "runs": self.runs,
             "requests": sum(place.about == REQUEST for place in self.places),
@@ -247,7 +247,7 @@ class AppReport(NamedTuple):
             "grid": self._grid(),
         }
 
-    def _grid(self) -> dict[str, Any]:
+    def _grid(self) -> dict[str, object]:
         """Return the cases' results as a table: a row for each place, a column for each kind."""
         ended = {case.name: "same" for case in self.tried}
         for finding in self.findings:

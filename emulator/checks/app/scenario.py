@@ -12,18 +12,19 @@ from __future__ import annotations
 import json
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from queue import SimpleQueue
-from typing import Any, Protocol, Self, TypeVar
+from typing import Protocol, Self, TypeVar
 from urllib.parse import urlsplit
 
-from emulator.checks.app.cases import DELIVERY, PAYMENT, REQUEST, Case, Place, title_of
+from emulator.checks.app.cases import DELIVERY, PAYMENT, REQUEST, Case, Place, PlaceMatch, title_of
 from emulator.checks.app.driver import examine
 from emulator.checks.app.endings import Ending, SentRequest, digest
 from emulator.checks.app.report import AppReport
 from emulator.checks.runs import RunLimits
 from emulator.client.api import HELPER, Api
+from emulator.client.messages import JSON
 from emulator.core import calendar
 from emulator.presentation.languages.language import plain_money
 
@@ -50,7 +51,7 @@ E = TypeVar("E", bound=TestWorld)
 
 def try_scenario(
     emulator: E,
-    scenario: Callable[[E], Any],
+    scenario: Callable[[E], object],
     *,
     only: Sequence[str],
     ignore: Sequence[str],
@@ -89,7 +90,9 @@ def try_scenario(
     return report
 
 
-def _played(world: E, scenario: Callable[[E], Any], case: Case | None, afterwards: str) -> Ending:
+def _played(
+    world: E, scenario: Callable[[E], object], case: Case | None, afterwards: str
+) -> Ending:
     """Return how a scenario ends in a world, with the faults of a case or without any."""
     arrange(world.api, case)
     failure, check = None, None
@@ -107,7 +110,9 @@ def arrange(api: Api, case: Case | None) -> None:
         api.post("/_emulator/faults", fault)
 
 
-def finish(api: Api, case: Case | None, failure: str | None, check: Any, afterwards: str) -> Ending:
+def finish(
+    api: Api, case: Case | None, failure: str | None, check: object, afterwards: str
+) -> Ending:
     """End the faults, move time on, and look at the world. A callable ``check`` is called last."""
     api.post("/_emulator/clock/advance", {"by": "0s"})
     # What strikes with a probability is not used up.
@@ -174,15 +179,13 @@ def one_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def _export(api: Api) -> dict[str, Any]:
+def _export(api: Api) -> JSON:
     api.post("/_emulator/snapshots", {"name": SNAPSHOT})
-    exported: dict[str, Any] = api.get(f"/_emulator/snapshots/{SNAPSHOT}")
+    exported: JSON = api.get(f"/_emulator/snapshots/{SNAPSHOT}")
     return exported
 
 
-def _request_places(
-    requests: Iterable[dict[str, Any]], whole: Iterable[dict[str, Any]]
-) -> list[Place]:
+def _request_places(requests: Iterable[JSON], whole: Iterable[JSON]) -> list[Place]:
     # The helpers for tests wait for each response, however long it takes.
     helped = {
         request["id"] for request in whole if request["request_headers"].get("user-agent") == HELPER
@@ -196,8 +199,8 @@ def _request_places(
         if operation is None or request["path"].startswith("/v1/webhooks/"):
             continue
         seen[operation] += 1
-        match = {"operation": operation, "nth": seen[operation]}
-        effects = {"hung": None} if request["id"] in helped else {}
+        match: PlaceMatch = {"operation": operation, "nth": seen[operation]}
+        effects: dict[str, None] = {"hung": None} if request["id"] in helped else {}
         places.append(
             Place(REQUEST, number, title_of(request["method"], request["path"]), match, effects)
         )
@@ -208,7 +211,7 @@ HOUR, RETRIES = 3600, 36 * 3600
 """Seconds that a late webhook is late, and in which its retries end at the latest."""
 
 
-def _delivery_places(exported: dict[str, Any]) -> list[Place]:
+def _delivery_places(exported: JSON) -> list[Place]:
     rows, events = [*_rows(exported, "webhook_delivery").values()], _rows(exported, "event")
     seen: Counter[str] = Counter()
     places = []
@@ -223,7 +226,7 @@ def _delivery_places(exported: dict[str, Any]) -> list[Place]:
         gaps = [gap for gap, other in later if _subject(events.get(other["event"])) == subject]
         longest = max((gap for gap in gaps if gap < RETRIES), default=0)
         near = [other["event_type"] for gap, other in later if gap < HOUR]
-        effects: dict[str, Any] = {
+        effects: dict[str, Mapping[str, object] | None] = {
             # It comes after the last one about its customer, if that is over an hour later.
             "stale": {"delay": f"{int(longest) + 60}s"} if longest >= HOUR else None,
             # The next one to the same endpoint within an hour comes with it, of its type if there
@@ -231,26 +234,26 @@ def _delivery_places(exported: dict[str, Any]) -> list[Place]:
             "overlapping": {"overlap": "same_type" if type in near else "next"} if near else None,
             **({} if later else {"swapped": None}),
         }
-        match = {"event": type, "nth": seen[type]}
+        match: PlaceMatch = {"event": type, "nth": seen[type]}
         takes = max((attempt["duration_ms"] for attempt in row["attempts"]), default=0) / 1000
         places.append(Place(DELIVERY, number, type, match, effects, takes))
     return places
 
 
-def _rows(exported: dict[str, Any], kind: str) -> dict[str, Any]:
+def _rows(exported: JSON, kind: str) -> dict[str, JSON]:
     """Return the records of a kind in an exported world, by id."""
-    rows: dict[str, Any] = next(
+    rows: dict[str, JSON] = next(
         (rows for name, rows in exported.items() if name.endswith(f"/{kind}")), {}
     )
     return {row["id"]: row for row in rows.values()}
 
 
-def _subject(event: dict[str, Any] | None) -> str | None:
+def _subject(event: JSON | None) -> str | None:
     subject = event["data"]["object"] if event else {}
     return subject.get("customer") or subject.get("id")
 
 
-def _payment_places(exported: dict[str, Any]) -> list[Place]:
+def _payment_places(exported: JSON) -> list[Place]:
     """Return the buyers' payments that can succeed: buyers repeat failing ones at once anyway."""
     sessions = _rows(exported, "checkout_session")
     intents = _rows(exported, "payment_intent").values()
@@ -262,14 +265,14 @@ def _payment_places(exported: dict[str, Any]) -> list[Place]:
         url = sessions.get(intent["checkout_session"], {}).get("success_url") or ""
         # A buyer can come back only to an application on this machine.
         is_here = urlsplit(url).hostname in ("127.0.0.1", "::1", "localhost")
-        effects = {} if is_here else {"redirected-unpaid": None}
+        effects: dict[str, None] = {} if is_here else {"redirected-unpaid": None}
         title = plain_money(intent["amount"], intent["currency"])
         if intent["status"] == "succeeded":
             places.append(Place(PAYMENT, number, title, {"nth": number}, effects))
     return places
 
 
-def _sent(whole: Iterable[dict[str, Any]]) -> dict[str, list[SentRequest]]:
+def _sent(whole: Iterable[JSON]) -> dict[str, list[SentRequest]]:
     sent: defaultdict[str, list[SentRequest]] = defaultdict(list)
     for request in whole:
         key = request["request_headers"].get("idempotency-key")

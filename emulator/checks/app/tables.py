@@ -12,11 +12,10 @@ import sqlite3
 from collections.abc import Collection, Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 from emulator.checks.app.cases import ID
 
-Tables = Mapping[str, Mapping[str, list[Any]]]
+Tables = Mapping[str, Mapping[str, list[object]]]
 """The values by table and column, in the order of the rows, without columns left out."""
 
 EVENT = re.compile(r"\bevt_[A-Za-z0-9]{8,}")
@@ -43,10 +42,10 @@ def read(folder: Path, file: str) -> Tables:
         raise AssertionError(f"{file}: {error}") from None
 
 
-def _columns(data: sqlite3.Connection, table: str) -> dict[str, list[Any]]:
+def _columns(data: sqlite3.Connection, table: str) -> dict[str, list[object]]:
     # a name of the database itself
     rows = data.execute("SELECT * FROM " + _quoted(table))  # noqa: S608
-    columns: dict[str, list[Any]] = {column[0]: [] for column in rows.description}
+    columns: dict[str, list[object]] = {column[0]: [] for column in rows.description}
     for row in rows:
         for column, value in zip(columns.values(), row, strict=True):
             column.append(value)
@@ -76,7 +75,7 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _are_times(column: Collection[Any]) -> bool:
+def _are_times(column: Collection[object]) -> bool:
     values = [value for value in column if value is not None]
     return bool(values) and all(
         bool(TIME.match(value))

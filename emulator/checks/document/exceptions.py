@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
+from schemathesis import Case, Response
 from schemathesis.core.failures import Failure, ServerError
 from schemathesis.openapi.checks import (
     RejectedPositiveData,
@@ -55,7 +56,7 @@ FORM = frozenset(
 """The codes of a malformed request. For a well-formed one there are others (:func:`codes`)."""
 
 
-def is_excused(failure: Failure, response: Any, case: Any) -> bool:
+def is_excused(failure: Failure, response: Response, case: Case[Any]) -> bool:
     """Return whether the failure of a check on this response is ignored."""
     if isinstance(failure, RejectedPositiveData):
         return rejected_by_state(response, case) is not None or rejected_by_rule(response, case)
@@ -67,14 +68,14 @@ def is_excused(failure: Failure, response: Any, case: Any) -> bool:
     return bool(is_of_inbox and isinstance(failure, ServerError | UnsupportedMethodResponse))
 
 
-def rejected_by_state(response: Any, case: Any) -> str | None:
+def rejected_by_state(response: Response, case: Case[Any]) -> str | None:
     """Return the state rule's code that rejects a request valid by the document, or None."""
     code = str(_error(response)["code"])
     listed = codes(case.operation.definition.raw["operationId"], case.operation.path)
     return code if code in (*listed, *ANY_OPERATION) else None
 
 
-def rejected_by_rule(response: Any, case: Any) -> bool:
+def rejected_by_rule(response: Response, case: Case[Any]) -> bool:
     """Return whether every field at fault has a rule that no schema can express."""
     if response.status_code not in (400, 422):
         return False
@@ -94,13 +95,13 @@ def rejected_by_rule(response: Any, case: Any) -> bool:
     return ruled or _has_long_number(case.query) or _has_long_number(case.body)
 
 
-def _error(response: Any) -> dict[str, Any]:
+def _error(response: Response) -> dict[str, Any]:
     """Return the error in a response, flat or nested (B-10)."""
     body = response.json()
     return dict(body.get("error", body))
 
 
-def _has_long_number(value: Any) -> bool:
+def _has_long_number(value: object) -> bool:
     """Return whether a value contains a number of over 300 digits, valid but not read (B-12)."""
     if isinstance(value, dict | list):
         return any(map(_has_long_number, value.values() if isinstance(value, dict) else value))

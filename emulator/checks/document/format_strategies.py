@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from typing import Any
 
 import schemathesis
 from hypothesis import strategies as st
+
+from emulator.document.tree import Document
 
 LABEL = st.from_regex(r"[a-z]([a-z0-9-]{0,8}[a-z0-9])?", fullmatch=True)
 DOMAIN = st.builds("{}.{}".format, LABEL, LABEL)
@@ -54,7 +55,7 @@ LENGTHENED: dict[str, Callable[[int], str]] = {
 """By format, what makes a text of so many characters, where that may be as long as one likes."""
 
 
-def register(document: Any) -> None:
+def register(document: Document) -> None:
     """Register texts of each format, some as long as each ``maxLength``, one shorter, one longer.
 
     schemathesis tries these lengths: it draws texts of the format until one fits. Where none does,
@@ -68,7 +69,7 @@ def register(document: Any) -> None:
         schemathesis.openapi.format(name, texts | st.sampled_from(long) if long else texts)
 
 
-def _bounds(node: Any, format: str) -> Iterator[int]:
+def _bounds(node: object, format: str) -> Iterator[int]:
     """Yield each ``maxLength`` that stands beside the format."""
     if isinstance(node, dict):
         if node.get("format") == format and isinstance(node.get("maxLength"), int):

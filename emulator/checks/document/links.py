@@ -36,7 +36,7 @@ def operations(document: Document) -> dict[str, Operation]:
     return {operation.id: operation for operation in every}
 
 
-def is_usable(document: Any) -> bool:
+def is_usable(document: object) -> bool:
     """Return whether it is an OpenAPI 3.0 document with an operationId for each operation."""
     if not isinstance(document, dict) or not str(document.get("openapi")).startswith("3.0."):
         return False
@@ -53,7 +53,7 @@ def links(document: Document) -> Iterator[Link]:
                 yield Link(f"{source.id} {status} {name}", source, known[node["operationId"]], node)
 
 
-def filled_in(value: Any, response: Any) -> Any:
+def filled_in(value: object, response: object) -> Any:
     """Return a link's value with its runtime expressions evaluated on the JSON of a response."""
     own = "$response.body#/"
     return map_texts(
@@ -61,7 +61,7 @@ def filled_in(value: Any, response: Any) -> Any:
     )
 
 
-def with_standard_keywords(node: Any) -> Any:
+def with_standard_keywords(node: object) -> Any:
     """Return the document with ``x-key-minLength`` and ``x-conditions`` as JSON Schema has them.
 
     A format that has texts of its own has no ``pattern``: schemathesis would make texts of the

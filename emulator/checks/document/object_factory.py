@@ -29,7 +29,7 @@ class Prerequisite:
 
     method: str
     path: str
-    body: dict[str, Any] = field(default_factory=dict)
+    body: dict[str, object] = field(default_factory=dict)
     pointer: str = ""
     after: str | None = None
 
@@ -124,7 +124,7 @@ class ObjectFactory:
         self._of_path = OF_PATH | {word: f"{{{word}.id}}" for word in more}
         self._made_by = MADE_BY | {anonymous(spec.path): word for word, spec in more.items()}
 
-    def send(self, method: str, path: str, body: Any) -> ApiResponse:
+    def send(self, method: str, path: str, body: object) -> ApiResponse:
         return self.connections.exchange(
             ApiRequest.of(method, path, json=body, headers=self._headers)
         )
@@ -153,10 +153,10 @@ class ObjectFactory:
         kind = self._made_by.get(anonymous(path))
         return self.filled(self._known[kind].body, scene) if kind else {}
 
-    def filled(self, template: Any, scene: Scene) -> Any:
+    def filled(self, template: object, scene: Scene) -> Any:
         return filled(template, lambda path: self._value(path, scene))
 
-    def with_references(self, body: Any, scene: Scene) -> Any:
+    def with_references(self, body: object, scene: Scene) -> Any:
         """Return a generated body with its references replaced by ids of existing objects."""
         if isinstance(body, list):
             return [self.with_references(value, scene) for value in body]
@@ -164,7 +164,7 @@ class ObjectFactory:
             return body
         return {name: self._reference(name, value, scene) for name, value in body.items()}
 
-    def _reference(self, name: str, value: Any, scene: Scene) -> Any:
+    def _reference(self, name: str, value: object, scene: Scene) -> object:
         if name in OF_FIELD and value and isinstance(value, str | list):
             id = self.filled(OF_FIELD[name], scene)
             return [id] if isinstance(value, list) else id
@@ -183,7 +183,7 @@ class ObjectFactory:
         kind, _, field = path.partition(".")
         return str(self.object(kind, scene)[field])
 
-    def add(self, path: str, created: Any, scene: Scene) -> None:
+    def add(self, path: str, created: object, scene: Scene) -> None:
         """Add the response of a creating operation to the scene."""
         if anonymous(path) in self._made_by:
             scene[self._made_by[anonymous(path)]] = created

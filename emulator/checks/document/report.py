@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from emulator.checks.report import Finding, Report, printable
 
@@ -119,7 +118,7 @@ class DocumentResults:
             )
             yield f"{count.operation.ljust(width)}  {numbers}"
 
-    def _facts(self) -> dict[str, Any]:
+    def _facts(self) -> dict[str, object]:
         # Not asdict, whose copies of a Counter count its items.
         rows = [
             vars(count)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import schemathesis
-from schemathesis import hooks
+from schemathesis import Case, HookContext, Response, hooks
 from schemathesis.core.failures import Failure, FailureGroup
 from schemathesis.engine import Status, events, from_schema
 from schemathesis.generation.meta import TestPhase
@@ -60,7 +60,7 @@ class Suite:
     examples: int = 10
     seed: int | None = None
     objects: ObjectFactory | None = None
-    adjust: Callable[[Any], None] = lambda case: None
+    adjust: Callable[[Case[Any]], None] = lambda case: None
     phases: tuple[str, ...] = PHASES
     report: DocumentResults = field(default_factory=DocumentResults)
 
@@ -84,7 +84,7 @@ class Suite:
 
         # schemathesis has such hooks only for the whole process.
         @schemathesis.hook
-        def before_call(context: Any, case: Any, kwargs: dict[str, Any]) -> None:
+        def before_call(context: HookContext, case: Case[Any], kwargs: dict[str, object]) -> None:
             self._prepare(case)
 
         try:
@@ -118,8 +118,8 @@ class Suite:
         scene: Scene = {}
 
         def call(
-            operation: Operation, parameters: Mapping[str, Any], fields: Mapping[str, Any]
-        ) -> Any:
+            operation: Operation, parameters: Mapping[str, object], fields: Mapping[str, object]
+        ) -> Response:
             """Return the response to a request that can succeed; all checks run on it."""
             body = objects.body(operation.id, operation.path, operation.method, scene)
             case = schema[operation.path][operation.method].Case(
@@ -139,7 +139,7 @@ class Suite:
                     else {}
                 ),
             )
-            response = case.call(headers=headers(self.key), timeout=RESPONSE_SECONDS)
+            response: Response = case.call(headers=headers(self.key), timeout=RESPONSE_SECONDS)
             self.report.count_of(case.operation.label).requests += 1
             try:
                 case.validate_response(response, headers=headers(self.key))
@@ -186,7 +186,9 @@ class Suite:
             with_standard_keywords(self.document), config=config
         )
 
-        def counts(context: Any, failure: Any, case: Any, response: Any) -> bool:
+        def counts(
+            context: HookContext, failure: Failure, case: Case[Any], response: Response
+        ) -> bool:
             """Return whether a failure counts; count a state rule's rejection by its code."""
             if not is_excused(failure, response, case):
                 return True
@@ -199,7 +201,7 @@ class Suite:
         schema.hook("filter_failure")(counts)
         return schema
 
-    def _config(self, phases: tuple[str, ...]) -> dict[str, Any]:
+    def _config(self, phases: tuple[str, ...]) -> dict[str, object]:
         return {
             "base-url": self.base_url,
             "headers": headers(self.key),
@@ -226,7 +228,7 @@ class Suite:
             },
         }
 
-    def _prepare(self, case: Any) -> None:
+    def _prepare(self, case: Case[Any]) -> None:
         """Replace a request's references by existing ids, except in parts invalid on purpose."""
         self.adjust(case)
         if not self.objects or not case.meta:
@@ -247,7 +249,7 @@ class Suite:
             if case.path_parameters and "PATH" not in invalid:
                 case.path_parameters.update(self.objects.parameters(id, case.operation.path, scene))
             if case.query and "QUERY" not in invalid:
-                case.query.pop(UNSENT_PARAMETERS.get(id), None)
+                case.query.pop(UNSENT_PARAMETERS.get(id, ""), None)
             if isinstance(case.body, dict) and "BODY" not in invalid:
                 case.body = self.objects.with_references(case.body, scene)
         except CannotCreate as error:
@@ -278,7 +280,9 @@ class Suite:
                         info.code_sample,
                     )
 
-    def _fail(self, case: Any, check: str, failure: Failure, response: Any, curl: str) -> None:
+    def _fail(
+        self, case: Case[Any], check: str, failure: Failure, response: Response | None, curl: str
+    ) -> None:
         status, text = (
             (None, "no response")
             if response is None

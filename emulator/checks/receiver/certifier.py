@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -140,7 +140,7 @@ def report(results: Sequence[CheckResult], service: ServiceWorld, response_time:
     )
 
 
-def _row(result: CheckResult) -> dict[str, Any]:
+def _row(result: CheckResult) -> dict[str, object]:
     check, wrong = result.check, result.wrong_responses
     responses = [
         {

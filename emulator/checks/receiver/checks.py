@@ -11,7 +11,7 @@ import base64
 import json
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple, TypedDict
 
 from msgspec.structs import replace
 
@@ -159,7 +159,15 @@ def _one(make: Callable[[ServiceWorld], SignedRequest]) -> Make:
     return lambda service: [make(service)]
 
 
-def _resigned(how: Callable[[ServiceWorld], Mapping[str, Any]]) -> Make:
+class NewSignature(TypedDict, total=False):
+    """The arguments of :meth:`ServiceWorld.signed`."""
+
+    body: bytes
+    by: Mapping[str, str]
+    ago: int
+
+
+def _resigned(how: Callable[[ServiceWorld], NewSignature]) -> Make:
     """Return a new event, signed again as the arguments of :meth:`ServiceWorld.signed` say."""
     return lambda service: [service.signed(service.customer(), **how(service))]
 

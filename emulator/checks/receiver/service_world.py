@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property
 from typing import Any
 
@@ -66,7 +67,7 @@ class ServiceWorld:
         *,
         webhook: str | None = None,
         ssl_verification: bool = True,
-        elsewhere: Callable[[str, Mapping[str, Any]], Sequence[Mapping[str, Any]]] | None = None,
+        elsewhere: Callable[[str, Mapping[str, object]], Sequence[Mapping[str, Any]]] | None = None,
         app: Key = APP,
     ) -> None:
         self._elsewhere = elsewhere
@@ -103,15 +104,17 @@ class ServiceWorld:
             self._report("customer.certified", self._cause("customer.created", {}).data)
         return self._sent(work)[-1]
 
-    def deliveries_of(self, type: str, *, ago: float = 0, **overrides: Any) -> list[SignedRequest]:
+    def deliveries_of(
+        self, type: str, *, ago: float = 0, **overrides: object
+    ) -> list[SignedRequest]:
         """Return the deliveries of all events needed for one, that one last. ``ago``: seconds."""
         with self._unit_of_work(ago) as work:
             self._cause(type, overrides)
         return self._sent(work)
 
-    def customer(self, **options: Any) -> SignedRequest:
-        """Return a delivery of ``customer.created``; ``options`` as of :meth:`deliveries_of`."""
-        return self.deliveries_of("customer.created", **options)[-1]
+    def customer(self, *, ago: float = 0, **overrides: object) -> SignedRequest:
+        """Return a delivery of ``customer.created``; arguments as of :meth:`deliveries_of`."""
+        return self.deliveries_of("customer.created", ago=ago, **overrides)[-1]
 
     @cached_property
     def valid_event(self) -> SignedRequest:
@@ -146,7 +149,7 @@ class ServiceWorld:
         )
         return replace(again, headers={**unsigned(sent).headers, **again.headers})
 
-    def _cause(self, type: str, overrides: Mapping[str, Any]) -> Event:
+    def _cause(self, type: str, overrides: Mapping[str, object]) -> Event:
         if self._elsewhere is None:
             return trigger_event(self._world, type, overrides)
         reported = [
@@ -161,7 +164,7 @@ class ServiceWorld:
         deliveries.enqueue_deliveries(self._world, event)
         return event
 
-    def _unit_of_work(self, ago: float = 0) -> Any:
+    def _unit_of_work(self, ago: float = 0) -> AbstractContextManager[UnitOfWork]:
         self._world.now = calendar.plus(self._clock.now(), seconds=-ago)
         return self._world.unit_of_work()
 

@@ -14,13 +14,14 @@ from emulator.checks.service.service import (
     EventReceiver,
     Evidence,
     NoResponse,
+    ProbeResponse,
     Service,
     holds,
     resolved,
 )
 from emulator.checks.service.verdicts import Verdict, VerdictKind
 from emulator.document.probes import BoundarySearch, Collected, Probe, ProbeOutcome, ProbeStep
-from emulator.document.references import value_at
+from emulator.document.references import LookUp, value_at
 from emulator.document.tree import MISSING
 
 SHARED = "shared objects"
@@ -60,7 +61,7 @@ class Runner:
         word = f"probe{secrets.token_hex(4)}"  # no other run has it
         self._words = (f"{word}{number}" for number in count())
         self._created: dict[str, dict[str, list[str]]] = {}
-        self._shared: dict[str, dict[str, Any] | NoResponse] = {}
+        self._shared: dict[str, ProbeResponse | NoResponse] = {}
 
     def run(self, names: Collection[str], after: Callable[[Verdict], None]) -> list[Verdict]:
         """Return the verdicts; call ``after`` with each. An interrupted run cleans up too."""
@@ -86,8 +87,8 @@ class Runner:
     def _asked(self, name: str, probe: Probe) -> Verdict:
         run = _ProbeRun(self, name, next(self._words))
         assumptions: dict[str, str] = {}
-        settings: dict[str, Any] = {}
-        learnt: dict[str, Any] = {}
+        settings: dict[str, object] = {}
+        learnt: dict[str, object] = {}
         kind: VerdictKind = "not_answered"
         try:
             outcome = run.outcome(probe)
@@ -132,7 +133,7 @@ class Runner:
 
     # -- what runs share
 
-    def shared(self, name: str) -> dict[str, Any]:
+    def shared(self, name: str) -> ProbeResponse:
         """Return a shared object, made once. Raises the same :class:`NoResponse` every time."""
         if name not in self._shared:
             try:
@@ -145,7 +146,7 @@ class Runner:
             raise shared
         return shared
 
-    def send(self, owner: str, step: ProbeStep, at: Callable[[str], Any]) -> dict[str, Any]:
+    def send(self, owner: str, step: ProbeStep, at: LookUp) -> ProbeResponse:
         """Return the response to a step's request. Its new object is removed after its owner."""
         do, body, raw, headers = resolved([step.do, step.body, step.raw, step.headers], at)
         method, _, path = do.partition(" ")
@@ -195,7 +196,7 @@ class _ProbeRun:
                 return outcome
         return None
 
-    def step(self, step: ProbeStep) -> dict[str, Any]:
+    def step(self, step: ProbeStep) -> ProbeResponse:
         """Return the response to one step. Raises :class:`NoResponse` and ``LookupError``."""
         helpers = self._runner.help  # a probe that needs what is missing is not asked
         if step.wait is not None and helpers.advance:
@@ -218,7 +219,7 @@ class _ProbeRun:
             )
         return response
 
-    def _boundary(self, step: ProbeStep, boundary: BoundarySearch) -> dict[str, Any]:
+    def _boundary(self, step: ProbeStep, boundary: BoundarySearch) -> ProbeResponse:
         """Return the least value that succeeds, ``{found: VALUE}``; nothing if all tried fail."""
 
         def succeeds(value: int) -> bool:
@@ -247,7 +248,7 @@ class _ProbeRun:
             raise LookupError(f"the service's response has no {path}")
         return value
 
-    def value_or_none(self, path: str) -> Any:
+    def value_or_none(self, path: str) -> object:
         """Return the value at a path of the responses; None where there is none."""
         value = value_at(self.responses, path)
         return None if value is MISSING else value

@@ -12,7 +12,7 @@ import threading
 import time
 from base64 import b64encode
 from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from hashlib import sha256
 from typing import Any
 from urllib.parse import urlsplit
@@ -22,13 +22,13 @@ import httpx
 import msgspec
 
 from emulator.client.webhook_receiver import HttpReceiver, ReceivedRequest, ReceiverReply
-from emulator.document.references import Computed, filled
+from emulator.document.references import Computed, LookUp, filled
 from emulator.document.tree import MISSING
 
 # -- references to values of a response, and the conditions that values are held against
 
 
-def error_of(status: int, body: Any) -> dict[str, Any] | None:
+def error_of(status: int, body: object) -> dict[str, object] | None:
     """Return an error of either shape (B-10) in one form.
 
     It has ``code`` and ``type`` in capitals, ``shape``, ``param`` and ``has``.
@@ -47,12 +47,12 @@ def error_of(status: int, body: Any) -> dict[str, Any] | None:
     }
 
 
-def resolved(value: Any, at: Callable[[str], Any]) -> Any:
+def resolved(value: object, at: LookUp) -> Any:
     """Return a JSON value with its references replaced, and with what is computed."""
     return filled(value, at, COMPUTED)
 
 
-def _percent_of(parts: Any, at: Callable[[str], Any]) -> int | float:
+def _percent_of(parts: Any, at: LookUp) -> int | float:
     part, whole = (resolved(part, at) for part in parts)
     rate = round(100 * part / whole, 4)
     return int(rate) if rate == int(rate) else rate
@@ -67,7 +67,7 @@ COMPUTED: Computed = {
 """Computed values: the rate of ``[part, whole]``; names whose step (``{NAME: step}``) succeeded."""
 
 
-def holds(condition: Any, value: Any, at: Callable[[str], Any]) -> bool:
+def holds(condition: object, value: object, at: LookUp) -> bool:
     """Return whether a value meets a condition: is equal, or meets its word (``CONDITIONS``)."""
     if (
         isinstance(condition, dict)
@@ -80,7 +80,7 @@ def holds(condition: Any, value: Any, at: Callable[[str], Any]) -> bool:
     )
 
 
-def _later(value: Any, start_and_days: Any, part: Callable[[datetime], Any]) -> bool:
+def _later(value: object, start_and_days: Any, part: Callable[[datetime], date]) -> bool:
     """Return whether an instant, or part of it, is that many days after the given one's."""
     start, days = start_and_days
     try:
@@ -112,6 +112,10 @@ CONDITIONS: Mapping[str, Callable[[Any, Any], bool]] = {
 
 ATTEMPTS = 6
 """How often a request is sent until it is given up."""
+
+
+ProbeResponse = dict[str, Any]
+"""A response as one object: the fields of its body, and others about it."""
 
 
 class NothingListens(Exception):
@@ -158,8 +162,13 @@ class Service:
         self._is_there = False
 
     def send(
-        self, method: str, path: str, sent: Any, raw: str | None, headers: Mapping[str, str | None]
-    ) -> dict[str, Any]:
+        self,
+        method: str,
+        path: str,
+        sent: object,
+        raw: str | None,
+        headers: Mapping[str, str | None],
+    ) -> ProbeResponse:
         """Return the response to a request as one object.
 
         It has the fields of the body, ``http``, ``headers``, ``header_names``, ``error`` and
@@ -243,7 +252,7 @@ class EventReceiver(HttpReceiver):
         self._arrived = threading.Condition()
         self.url = (url or self.url).rstrip("/")
 
-    def last(self, url: str, secret: str) -> dict[str, Any]:
+    def last(self, url: str, secret: str) -> ProbeResponse:
         """Return the last event at a URL, no ping. Raises :class:`NoResponse` if none comes.
 
         Beside its fields it has ``headers`` and ``signature`` (hex, base64 or other).

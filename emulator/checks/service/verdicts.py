@@ -74,9 +74,9 @@ class CalibrationReport(msgspec.Struct, frozen=True, kw_only=True):
     def of(self, kind: VerdictKind) -> list[Verdict]:
         return [verdict for verdict in self.verdicts if verdict.verdict == kind]
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """Return, per kind of verdict, a list of ``{number, assumption, value, evidence, …}``."""
-        lists: dict[str, Any] = {
+        lists: dict[str, object] = {
             kind: [_row(verdict) for verdict in self.of(kind)] for kind in KINDS
         }
         return {"url": self.url, "date": self.date, "requests": self.requests, **lists}
@@ -97,7 +97,7 @@ class CalibrationReport(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def _row(verdict: Verdict) -> dict[str, Any]:
+def _row(verdict: Verdict) -> dict[str, object]:
     assumption, value = next(
         iter({**verdict.assumptions, **verdict.settings}.items()), (None, None)
     )

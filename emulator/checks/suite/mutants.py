@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -51,6 +51,11 @@ class MutationPoint(Enum):
     REACTED = "the reaction to an event, or None for one that is left out; the world, the event"
 
 
+R = TypeVar("R", bound=Record)
+
+Fields = Mapping[str, Any]
+"""An object in JSON, or some of its fields."""
+
 Wrong = tuple[MutationPoint, Callable[..., Any]]
 """The place and the wrong value there; the right value itself where the mutant has no concern."""
 
@@ -93,13 +98,11 @@ class ServiceResponse(NamedTuple):
 # -- changes of one kind
 
 
-def wrong_object(
-    kind: type[Record], fields: Callable[[Mapping[str, Any]], Mapping[str, Any]]
-) -> Wrong:
+def wrong_object(kind: type[Record], fields: Callable[[Fields], Fields]) -> Wrong:
     """Show objects of a kind with wrong ``fields``; empty where an object is shown as it is."""
     whole = set(kind.__struct_fields__) - set(hidden_fields(kind))
 
-    def change(right: Mapping[str, Any]) -> Mapping[str, Any]:
+    def change(right: Fields) -> Fields:
         # Some responses have only a few fields of an object.
         concerned = right["object"] == kind.kind and right.keys() >= whole
         return {**right, **fields(right)} if concerned else right
@@ -107,27 +110,30 @@ def wrong_object(
     return MutationPoint.SHOWN, change
 
 
-def created(kind: type[Record], fields: Callable[[Any], Mapping[str, Any]]) -> Wrong:
+def created(kind: type[R], fields: Callable[[R], Fields]) -> Wrong:
     """Store new records of a kind with wrong ``fields``."""
     return _stored(kind, lambda old, new: {} if old else fields(new))
 
 
-def changed(kind: type[Record], fields: Callable[[Any, Any], Mapping[str, Any]]) -> Wrong:
+def changed(kind: type[R], fields: Callable[[R, R], Fields]) -> Wrong:
     """Store changes of records of a kind, from ``old`` to ``new``, with wrong ``fields``."""
     return _stored(kind, lambda old, new: fields(old, new) if old else {})
 
 
-def _stored(kind: type[Record], fields: Callable[[Any, Any], Mapping[str, Any]]) -> Wrong:
+def _stored(kind: type[R], fields: Callable[[R | None, R], Fields]) -> Wrong:
     def change(new: Record, old: Record | None) -> Record:
-        return msgspec.structs.replace(new, **fields(old, new)) if isinstance(new, kind) else new
+        if not isinstance(new, kind):
+            return new
+        before = old if isinstance(old, kind) else None
+        return msgspec.structs.replace(new, **fields(before, new))
 
     return MutationPoint.STORED, change
 
 
-def delivered(fields: Callable[[Mapping[str, Any], Any], Mapping[str, Any]]) -> Wrong:
+def delivered(fields: Callable[[Fields, World], Fields]) -> Wrong:
     """Deliver events with an object that has wrong ``fields``; the signature is right."""
 
-    def change(event: Mapping[str, Any], world: Any) -> Mapping[str, Any]:
+    def change(event: Fields, world: World) -> Fields:
         subject = event["data"]["object"]
         return {**event, "data": {**event["data"], "object": {**subject, **fields(subject, world)}}}
 
@@ -217,13 +223,13 @@ IDENTITY = ("email", "firstname", "lastname", "phone")
 AMOUNTS = ("amount", "amount_total", "total")
 
 
-def _of_another_customer(subject: Mapping[str, Any], world: World) -> dict[str, Any]:
+def _of_another_customer(subject: Fields, world: World) -> Fields:
     own = subject.get("customer")
     others = (customer.id for customer in world.table(Customer) if customer.id != own)
     return {"customer": next(others, "cust_000000000000000000000000")} if own else {}
 
 
-def _without_metadata(event: Mapping[str, Any], world: World) -> Mapping[str, Any]:
+def _without_metadata(event: Fields, world: World) -> Fields:
     subject = event["data"]["object"]
     return {
         **event,
@@ -248,7 +254,7 @@ def _unfiltered(request: ClientRequest) -> ClientRequest:
     return request._replace(query="&".join(paging).encode("latin-1")) if request.query else request
 
 
-def _listed(fields: Callable[[Any], Mapping[str, Any]]) -> Wrong:
+def _listed(fields: Callable[[Fields], Fields]) -> Wrong:
     """Respond with lists that have wrong ``fields``."""
 
     def change(response: ServiceResponse) -> ServiceResponse:
@@ -368,7 +374,7 @@ WRONG: Mapping[str, Wrong] = {
 KINDS = {kind.kind: kind for kind in REGISTRY.kinds}
 
 
-def _wrong(name: str, row: Mapping[str, Any]) -> Wrong:
+def _wrong(name: str, row: Fields) -> Wrong:
     if event := row.get("never_sent"):
         return MutationPoint.EMITTED, lambda emitted, record: None if emitted == event else emitted
     if email := row.get("never_emailed"):
@@ -380,7 +386,7 @@ def _wrong(name: str, row: Mapping[str, Any]) -> Wrong:
         return MutationPoint.RUN, lambda job, world: None if job.name == due else job
     if seen := row.get("shown"):
 
-        def fields(right: Mapping[str, Any]) -> Mapping[str, Any]:
+        def fields(right: Fields) -> Fields:
             has = [right[name] == value for name, value in seen.get("where", {}).items()]
             lacks = [right[name] != value for name, value in seen.get("unless", {}).items()]
             higher = {name: right[name] + more for name, more in seen.get("plus", {}).items()}

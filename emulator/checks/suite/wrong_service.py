@@ -53,7 +53,7 @@ class WrongService:
         for mutant in mutants:
             self._at[mutant.at[0]].append(mutant)
 
-    def passed(self, point: MutationPoint, value: V, *about: Any, app: str | None) -> V:
+    def passed(self, point: MutationPoint, value: V, *about: object, app: str | None) -> V:
         """Return a value of an App, if that is known, after it has passed a mutation point."""
         right = value
         for mutant in self._at[point]:
@@ -71,7 +71,7 @@ class WrongService:
             app=self.responses,
         )
 
-    def passed_objects(self, value: Any, app: str | None) -> Any:
+    def passed_objects(self, value: object, app: str | None) -> object:
         """Return a JSON value whose objects have passed their mutation points, inner ones first."""
         if isinstance(value, list):
             return [self.passed_objects(part, app) for part in value]
@@ -152,13 +152,13 @@ class WrongWorld(World):
         super().__init__(**fields)
         self._service = service
 
-    def _passed(self, point: MutationPoint, value: V, *about: Any) -> V:
+    def _passed(self, point: MutationPoint, value: V, *about: object) -> V:
         return self._service.passed(point, value, *about, app=self.name)
 
     def add(self, record: R, number: int | None = None) -> R:
         return super().add(self._passed(MutationPoint.STORED, record, None), number)
 
-    def change(self, record: R, changes: dict[str, Any]) -> R:
+    def change(self, record: R, changes: dict[str, object]) -> R:
         right = msgspec.structs.replace(record, **changes)
         wrong = self._passed(MutationPoint.STORED, right, record)
         names = record.__struct_fields__ if wrong is not right else ()
@@ -169,7 +169,9 @@ class WrongWorld(World):
         }
         return super().change(record, {**changes, **others})
 
-    def emit(self, type: str, record: Record, metadata: Mapping[str, Any] | None = None) -> Event:
+    def emit(
+        self, type: str, record: Record, metadata: Mapping[str, object] | None = None
+    ) -> Event:
         data = EventData(record, metadata or msgspec.UNSET)
         emitted = self._passed(MutationPoint.EMITTED, type, record)
         event = self.record_event(type, data) if emitted else self.event(type, data)
