@@ -181,11 +181,13 @@ def test_a_name_one_of_whose_addresses_is_forbidden_is_not_called(resolve: Resol
         )
 
 
-def test_the_next_address_is_tried_where_one_cannot_be_reached_and_the_last_one_says_why(
-    resolve: Resolve,
-) -> None:
-    resolve(["127.0.0.2", "127.0.0.1"], ["127.0.0.2", "127.0.0.3"])
+def test_the_next_address_is_tried_where_one_cannot_be_reached(resolve: Resolve) -> None:
+    resolve(["127.0.0.2", "127.0.0.1"])
     assert send(url=SHOP)[0].status_code == 200
+
+
+def test_the_last_address_says_why_none_can_be_reached(resolve: Resolve) -> None:
+    resolve(["127.0.0.2", "127.0.0.3"])
     assert send(url=SHOP)[0].error == f"cannot connect: {os.strerror(errno.ECONNREFUSED)}"
 
 
@@ -208,24 +210,43 @@ def test_a_name_server_that_does_not_answer_is_said_to_be_the_cause(
     )
 
 
-def test_look_ups_without_a_response_are_bounded_and_only_one_is_made_of_each_name(
+async def fail_to_look_up(names: int, look_ups: LookUps) -> int:
+    """Look so many names up twice, in vain, and return the number of threads that still do so."""
+    before = set(threading.enumerate())
+    hosts = [f"{number}.unanswered.example" for number in range(names)]
+    for _ in range(2):
+        asked = (addresses_of(host, look_ups) for host in hosts)
+        assert {
+            type(result) for result in await asyncio.gather(*asked, return_exceptions=True)
+        } == {Unreachable}
+    return sum(thread.name == "look-up" for thread in {*threading.enumerate()} - before)
+
+
+@pytest.mark.usefixtures("unanswered")
+@pytest.mark.parametrize(
+    ("names", "threads"),
+    [
+        pytest.param(3, 3, id="one of each name"),
+        pytest.param(2 * MOST_LOOK_UPS, MOST_LOOK_UPS, id="no more than the most"),
+    ],
+)
+def test_look_ups_without_a_response_are_bounded(
+    monkeypatch: pytest.MonkeyPatch, names: int, threads: int
+) -> None:
+    monkeypatch.setattr(http_client, "LOOK_UP_SECONDS", 0.01)
+    assert asyncio.run(fail_to_look_up(names, {})) == threads
+
+
+def test_names_are_looked_up_again_once_the_name_server_is_back(
     unanswered: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(http_client, "LOOK_UP_SECONDS", 0.01)
 
-    async def look_up() -> int:
-        before = set(threading.enumerate())
+    async def look_up() -> list[str]:
         look_ups: LookUps = {}
-        hosts = [f"{number}.unanswered.example" for number in range(2 * MOST_LOOK_UPS)]
-        for _ in range(2):
-            asked = (addresses_of(host, look_ups) for host in hosts)
-            assert {
-                type(result) for result in await asyncio.gather(*asked, return_exceptions=True)
-            } == {Unreachable}
-        threads = sum(thread.name == "look-up" for thread in {*threading.enumerate()} - before)
+        await fail_to_look_up(2 * MOST_LOOK_UPS, look_ups)
         unanswered.set()
         monkeypatch.setattr(http_client, "LOOK_UP_SECONDS", 30)
-        assert await addresses_of("another.unanswered.example", look_ups) == ["127.0.0.1"]
-        return threads
+        return await addresses_of("another.unanswered.example", look_ups)
 
-    assert asyncio.run(look_up()) == MOST_LOOK_UPS
+    assert asyncio.run(look_up()) == ["127.0.0.1"]

@@ -153,7 +153,7 @@ def test_a_world_with_a_request_under_way_is_not_given_up(
 
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Worlds count as unused as soon as their request is answered."""
+    """Worlds count as unused as soon as their request has its response."""
     monkeypatch.setattr("emulator.engine.engine.EMPTY_SECONDS", 0.0)
     monkeypatch.setattr("emulator.engine.engine.SWEEP_SECONDS", 0.0)
 
@@ -192,23 +192,23 @@ def test_pages_and_preflights_find_their_world_wherever_it_came_from(worlds: Wor
     first.control.post("/snapshots", {"name": "s"})
     exported = first.control.get("/snapshots/s")
 
-    def found() -> tuple[int, int]:
+    def statuses() -> tuple[int, int]:
         preflight = HTTP.options(f"{server.url}/v1/customers/", headers=PREFLIGHT)
         return HTTP.get(page).status_code, preflight.status_code
 
-    assert found() == (200, 204)
+    assert statuses() == (200, 204)
     first.control.post("/reset")
-    assert found() == (404, 405)
+    assert statuses() == (404, 405)
     second.control.request("PUT", "/snapshots/s", json=exported)
     second.control.post("/snapshots/s/restore")
-    assert found() == (200, 204)
+    assert statuses() == (200, 204)
     first.control.post("/snapshots/s/restore")
     server.server.discard(second.key)
-    assert found() == (200, 204), "the first has them still"
+    assert statuses() == (200, 204), "the first has them still"
     first.api.post("/reset/")
-    assert found() == (404, 405)
+    assert statuses() == (404, 405)
     first.control.post("/rewind", {"steps": 1})
-    assert found() == (200, 204)
+    assert statuses() == (200, 204)
 
 
 START = """
@@ -266,7 +266,7 @@ def clock_that_lags(sandbox: Sandbox) -> Any:
     return clock
 
 
-def test_a_clock_faster_than_its_jobs_lags_and_others_are_served(
+def test_a_clock_faster_than_its_jobs_lags_without_holding_up_others(
     busy: Sandbox, other_world: Sandbox
 ) -> None:
     """Everything responds during the backlog; the clock shows its progress and never goes back."""

@@ -87,9 +87,7 @@ def test_a_new_world_begins_at_the_real_time_of_its_server(machine: Machine) -> 
             assert sandbox.now == after(10)
 
 
-def test_a_clock_that_was_stored_and_read_again_by_one_server_counts_what_passed(
-    machine: Machine,
-) -> None:
+def test_a_stored_clock_that_the_same_server_reads_counts_what_passed(machine: Machine) -> None:
     clock = Clock(real_time=RealTime())
     now, since = clock.now(), clock.wall()
     machine.step -= 3600
@@ -100,7 +98,7 @@ def test_a_clock_that_was_stored_and_read_again_by_one_server_counts_what_passed
 
 
 @pytest.mark.parametrize(("step", "start"), [(-3600.0, 60.0), (86400.0, 86400.0 + 60 + 30)])
-def test_a_start_takes_the_systems_clock_and_the_world_goes_on(
+def test_a_world_goes_on_from_the_systems_clock_at_a_start(
     machine: Machine, tmp_path: Path, step: float, start: float
 ) -> None:
     """Set back, the clock counts no time between the two servers; either way it runs."""

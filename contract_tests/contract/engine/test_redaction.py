@@ -330,7 +330,7 @@ class World(NamedTuple):
     streamed: Future[str]
 
     def text(self, path: str, **query: str) -> str:
-        """What the control API or the console answers."""
+        """Return the body of a response of the control API or the console."""
         response = self.payments.client.get(path, params=query)
         assert response.status_code == 200, path
         return response.text

@@ -163,34 +163,57 @@ def test_a_change_of_a_copy_does_not_reach_the_world(before: Steps, later: Steps
     assert image(world) == pristine
 
 
-def test_a_job_is_moved_and_canceled_and_never_planned_for_the_past() -> None:
+def planned(world: World) -> list[tuple[str | None, str, str]]:
+    return [(job.about, job.name, job.due) for job in agenda(world)]
+
+
+def test_a_job_is_moved() -> None:
     world = toy_world()
     with world.unit_of_work():
         one, other = make(world), make(world)
-        moved = world.schedule(DUES[1], "moved", other)
+        moved = world.schedule(DUES[1], "play", one)
+        world.schedule(DUES[2], "play", other)
+        world.replace(moved, due=DUES[3])
+    assert planned(world) == [(other.id, "play", DUES[2]), (one.id, "play", DUES[3])]
+
+
+def test_jobs_are_canceled_by_object_and_name() -> None:
+    world = toy_world()
+    with world.unit_of_work():
+        one, other = make(world), make(world)
         for toy in (one, other):
             for name in ("play", "clean"):
-                world.schedule("2020-01-01T00:00:00.000Z", name, toy)
-        world.replace(moved, due=DUES[3])
+                world.schedule(DUES[1], name, toy)
         world.cancel_jobs(one, "play")
-        world.cancel_jobs(other, "play")
-    expected = [(one.id, "clean", NOW), (other.id, "clean", NOW), (other.id, "moved", DUES[3])]
-    assert [(job.about, job.name, job.due) for job in agenda(world)] == expected
+    expected = [(one.id, "clean"), (other.id, "play"), (other.id, "clean")]
+    assert [(about, name) for about, name, _ in planned(world)] == expected
 
 
-def test_a_world_changes_only_inside_a_unit_of_work_and_they_do_not_nest() -> None:
+def test_no_job_is_planned_for_the_past() -> None:
+    world = toy_world()
+    with world.unit_of_work():
+        toy = make(world)
+        world.schedule("2020-01-01T00:00:00.000Z", "play", toy)
+    assert planned(world) == [(toy.id, "play", NOW)]
+
+
+def test_a_world_changes_only_inside_a_unit_of_work() -> None:
     world = toy_world()
     with pytest.raises(RuntimeError, match="only inside a unit of work"):
         world.add(Toy(id="toy_1"))
     with pytest.raises(RuntimeError, match="only inside a unit of work"):
         world.enqueue(DeliverWebhook(webhook="w", delivery="d"))
+    assert toys(world) == []
+
+
+def test_units_of_work_do_not_nest() -> None:
+    world = toy_world()
     with (
         pytest.raises(RuntimeError, match="do not nest"),
         world.unit_of_work(),
         world.unit_of_work(),
     ):
         pass
-    assert toys(world) == []
 
 
 def test_nothing_is_overwritten_unseen_or_taken_twice() -> None:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 
 class Response(NamedTuple):
-    """One HTTP answer as it came; header names are lower-case."""
+    """One HTTP response as it came; header names are lower-case."""
 
     status: int
     headers: dict[str, str]
@@ -24,7 +24,7 @@ class Response(NamedTuple):
 
 
 class Line:
-    """Says bytes and hears answers. Nothing is ever waited for longer than ``timeout`` seconds.
+    """Says bytes and hears responses. Nothing is ever waited for longer than ``timeout`` seconds.
 
     With ``buffer`` the system takes only about so many bytes before they are read.
     """
@@ -76,7 +76,7 @@ class Line:
         )
 
     def post(self, body: bytes, *headers: bytes, path: bytes = b"/v1/customers/") -> Response:
-        """Return the answer to a POST of these bytes as JSON."""
+        """Return the response to a POST of these bytes as JSON."""
         self.request(
             b"POST " + path + b" HTTP/1.1",
             b"Content-Type: application/json",
@@ -91,9 +91,9 @@ class Line:
         self._socket.shutdown(socket.SHUT_WR)
 
     def response(self, *, bodiless: bool = False) -> Response:
-        """Return the next answer; ``bodiless`` for that to a HEAD."""
+        """Return the next response; ``bodiless`` for that to a HEAD."""
         start = self._heard.readline()
-        assert start.startswith(b"HTTP/1.1 "), f"no answer but {start!r}"
+        assert start.startswith(b"HTTP/1.1 "), f"no response but {start!r}"
         status = int(start.split()[1])
         headers = {}
         while (row := self._heard.readline().decode("latin-1").strip()) != "":

@@ -24,7 +24,7 @@ STREAM = b"GET /_emulator/stream HTTP/1.1"
 
 @pytest.fixture(autouse=True)
 def _still_there(sandbox: Sandbox) -> object:
-    """After each of these tests the server answers others as if nothing had been."""
+    """After each of these tests the server serves others as if nothing had been."""
     yield
     assert sandbox.api.get("/customers/")["object"] == "list"
 
@@ -65,7 +65,7 @@ def client_hello() -> bytes:
 def test_another_protocol_is_named_in_the_log(
     line: Line, first: bytes, protocol: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The client cannot read an answer, so the one line is where its user looks."""
+    """The client cannot read a response, so the one line is where its user looks."""
     line.say(first)
     assert line.response().status == 400
     assert line.ended()
@@ -96,7 +96,7 @@ def test_a_client_that_goes_away_within_its_body_is_no_error(
     assert caplog.text == ""
 
 
-def test_pipelined_requests_are_answered_in_order(line: Line) -> None:
+def test_pipelined_requests_have_their_responses_in_order(line: Line) -> None:
     """Also one that takes its time, and one that is rejected with its body unread."""
     line.request(WAIT)
     line.request(NONE)
@@ -119,7 +119,7 @@ BROKEN = {
 
 @pytest.mark.parametrize("rest", BROKEN.values(), ids=BROKEN)
 @pytest.mark.parametrize("first", [NONE, WAIT], ids=["quick", "slow"])
-def test_a_broken_request_is_answered_after_those_before_it(
+def test_a_broken_request_has_its_response_after_those_before_it(
     line: Line, first: bytes, rest: bytes
 ) -> None:
     """Each gets its own response: a client would take the 400 for an earlier request's."""
@@ -143,7 +143,7 @@ def test_a_broken_request_is_answered_after_those_before_it(
     [(b"", []), (CHUNKED + b"2\r\n{", []), (CHUNKED + b"ZZ\r\n", [400])],
     ids=["complete", "incomplete", "broken"],
 )
-def test_a_client_that_ends_its_side_gets_the_answers_to_what_it_asked(
+def test_a_client_that_ends_its_side_gets_the_responses_to_its_requests(
     line: Line, rest: bytes, last: list[int]
 ) -> None:
     """``printf … | nc``: it sends, ends its side and listens, also while a request waits."""
@@ -155,7 +155,7 @@ def test_a_client_that_ends_its_side_gets_the_answers_to_what_it_asked(
     assert line.ended()
 
 
-def test_a_client_that_breaks_off_is_let_go_and_has_made_nothing(sandbox: Sandbox) -> None:
+def test_a_client_that_breaks_off_has_made_nothing(sandbox: Sandbox) -> None:
     head = POST + b"\r\nHost: x\r\n"
     for beginning in (
         b"",
@@ -217,7 +217,7 @@ def test_chunks_may_be_of_any_size(line: Line, size: int) -> None:
     assert line.response().status == 201
 
 
-def test_a_body_with_its_length_and_in_chunks_is_malformed(line: Line) -> None:
+def test_a_body_in_chunks_with_its_length_is_malformed(line: Line) -> None:
     """RFC 9112, 6.1: the way requests are smuggled."""
     line.request(
         POST,
@@ -305,7 +305,7 @@ LOOPS = {
 
 
 @pytest.mark.parametrize("loop", LOOPS)
-def test_with_few_files_left_a_connection_is_answered_with_503(loop: str) -> None:
+def test_with_few_files_left_a_connection_gets_a_503(loop: str) -> None:
     """With ``ulimit -n 256`` and 600 connections at once none is reset, and those before are
     served.
     """

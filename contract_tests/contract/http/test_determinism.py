@@ -23,7 +23,7 @@ SHOP, OTHER = ({"Authorization": f"Bearer sk_test_{name}"} for name in ("shop", 
 
 
 class Player:
-    """Plays requests against one server and stores every byte of the answers, headers included.
+    """Plays requests against one server and stores every byte of the responses, headers included.
 
     All servers are called by the same name and say that they are reached there, so that not even a
     port differs.

@@ -87,7 +87,7 @@ def python(*parts: str) -> str:
 
 
 @pytest.mark.long
-def test_the_emulator_changes_no_module_and_no_class_of_another_package() -> None:
+def test_the_emulator_changes_nothing_of_another_package() -> None:
     """What the test itself changes afterwards, by each of three ways, is found."""
     output = python(
         COMPARE,

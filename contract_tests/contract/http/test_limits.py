@@ -21,8 +21,8 @@ def statuses(sandbox: Sandbox, times: int) -> list[int]:
     return [sandbox.api.request("GET", "/customers/").status_code for _ in range(times)]
 
 
-def test_a_burst_may_come_and_no_more(sandbox: Sandbox, live: Sandbox) -> None:
-    """429 RATE_LIMIT_EXCEEDED with Retry-After (as every 429), for this key alone (B-01)."""
+def test_no_more_than_a_burst_may_come(sandbox: Sandbox) -> None:
+    """429 RATE_LIMIT_EXCEEDED with Retry-After (as every 429)."""
     sandbox.settings(rate_limit={"per_second": HOURLY, "burst": 3})
     assert statuses(sandbox, 3) == [200] * 3
     response = sandbox.api.request("GET", "/customers/")
@@ -31,16 +31,29 @@ def test_a_burst_may_come_and_no_more(sandbox: Sandbox, live: Sandbox) -> None:
     wait = int(response.headers["retry-after"])
     assert response.json()["retry_after"] == wait
     assert 3590 <= wait <= 3600
+
+
+def test_a_rate_limit_is_that_of_one_key(sandbox: Sandbox, live: Sandbox) -> None:
+    """B-01. The control API has none."""
+    sandbox.settings(rate_limit={"per_second": HOURLY, "burst": 3})
+    assert statuses(sandbox, 4) == [200] * 3 + [429]
     assert (statuses(live, 5), statuses(sandbox, 1)) == ([200] * 5, [429])
     assert sandbox.now
+
+
+def test_a_changed_rate_limit_applies_at_once(sandbox: Sandbox) -> None:
+    sandbox.settings(rate_limit={"per_second": HOURLY, "burst": 3})
+    assert statuses(sandbox, 4) == [200] * 3 + [429]
     sandbox.settings(rate_limit={"per_second": HOURLY, "burst": 2})
-    assert statuses(sandbox, 3) == [200, 200, 429], "a changed limit applies at once"
+    assert statuses(sandbox, 3) == [200, 200, 429]
     sandbox.settings(rate_limit=None)
     assert statuses(sandbox, 20) == [200] * 20
 
 
-def test_every_operation_counts_and_the_limit_comes_after_key_and_profile(sandbox: Sandbox) -> None:
-    """B-05: what is rejected before is not counted; what comes after it is not even looked at."""
+def test_the_rate_limit_has_its_place_in_the_order(sandbox: Sandbox) -> None:
+    """B-05: what is rejected before is not counted, such as an unknown route and a foreign address;
+    what comes after is counted, whatever the operation, and not looked at beyond the limit.
+    """
     sandbox.settings(rate_limit={"per_second": HOURLY, "burst": 2})
     sandbox.api.rejected("GET", "/nothing/", 404, "NOT_FOUND")
     sandbox.api.post("/security-profiles/", {"name": "Shop", "allowed_ips": ["203.0.113.7"]})
@@ -56,12 +69,16 @@ def test_every_operation_counts_and_the_limit_comes_after_key_and_profile(sandbo
     sandbox.api.rejected("GET", "/customers/", 429, "RATE_LIMIT_EXCEEDED", headers=forced)
 
 
-def test_real_time_fills_the_bucket_and_the_world_s_clock_does_not(sandbox: Sandbox) -> None:
+def test_the_clock_of_a_world_does_not_fill_the_bucket(sandbox: Sandbox) -> None:
     """B-25: limits count real time, not the world's."""
     sandbox.settings(rate_limit={"per_second": HOURLY, "burst": 1})
     assert statuses(sandbox, 2) == [200, 429]
     sandbox.advance("31d")
     assert statuses(sandbox, 1) == [429]
+
+
+def test_real_time_fills_the_bucket(sandbox: Sandbox) -> None:
+    """B-25."""
     sandbox.settings(rate_limit={"per_second": 200, "burst": 1})
     assert statuses(sandbox, 60).count(200) > 2
 
@@ -76,7 +93,7 @@ def under_way(sandbox: Sandbox) -> Iterator[Line]:
         yield line
 
 
-def test_so_many_at_once_and_no_more(sandbox: Sandbox) -> None:
+def test_no_more_than_so_many_may_be_under_way_at_once(sandbox: Sandbox) -> None:
     """429 TOO_MANY_REQUESTS: too many at once from one key. A client that leaves makes room."""
     sandbox.settings(concurrency_limit=2)
     with under_way(sandbox) as line, under_way(sandbox) as leaving:
@@ -101,7 +118,7 @@ def test_so_many_at_once_and_no_more(sandbox: Sandbox) -> None:
 # -- the limiter itself
 
 
-def test_the_wait_is_in_whole_seconds_and_enough() -> None:
+def test_the_wait_is_enough_whole_seconds() -> None:
     """Retry guidance: wait the number of seconds in Retry-After, then retry."""
     for per_second, wait in ((1, 1), (0.5, 2), (0.3, 4), (1000, 1), (1e-9, MAX_RETRY_SECONDS)):
         settings, limiter = (

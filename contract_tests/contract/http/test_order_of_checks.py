@@ -1,4 +1,4 @@
-"""Of two faults of a request the one that comes first is answered (B-05)."""
+"""Of two faults of a request the response names the one that comes first (B-05)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KEY = "Idempotency-Key"
 
 
 class Fault(NamedTuple):
-    """One fault of ``POST /subscriptions/{id}/pause/``, and the answer where it is the only one."""
+    """One fault of ``POST /subscriptions/{id}/pause/``, and the response if it is the only one."""
 
     name: str
     status: int
@@ -34,7 +34,7 @@ class Fault(NamedTuple):
         return not own & others
 
     def merged(self, other: Fault) -> Fault:
-        """Return this fault with the parts of the other one: the answer is to be this one's."""
+        """Return this fault with the parts of the other one: the response is to be this one's."""
         return self._replace(
             request={**self.request, **other.request},
             headers=(*self.headers, *other.headers),
@@ -84,7 +84,7 @@ def subscription(sandbox: Sandbox) -> str:
 
 
 def response_to(fault: Fault, sandbox: Sandbox, subscription: str) -> tuple[int, str, str | None]:
-    """Return status, code and param of the answer to a request that has the fault."""
+    """Return status, code and param of the response to a request that has the fault."""
     sandbox.settings(rate_limit=HOURLY if fault.is_limited else None)
     if fault.is_limited:
         sandbox.api.request("GET", "/customers/")
@@ -100,13 +100,15 @@ def response_to(fault: Fault, sandbox: Sandbox, subscription: str) -> tuple[int,
 
 
 @pytest.mark.parametrize("fault", ORDER, ids=lambda fault: fault.name)
-def test_each_fault_has_its_answer(sandbox: Sandbox, subscription: str, fault: Fault) -> None:
+def test_each_fault_has_its_response(sandbox: Sandbox, subscription: str, fault: Fault) -> None:
     expected = (fault.status, fault.code, fault.param)
     assert response_to(fault, sandbox, subscription) == expected
 
 
 @pytest.mark.parametrize("earlier", ORDER[:-1], ids=lambda fault: fault.name)
-def test_the_earlier_fault_is_answered(sandbox: Sandbox, subscription: str, earlier: Fault) -> None:
+def test_the_response_names_the_earlier_fault(
+    sandbox: Sandbox, subscription: str, earlier: Fault
+) -> None:
     expected = (earlier.status, earlier.code, earlier.param)
     for later in (second for first, second in PAIRS if first is earlier):
         response = response_to(earlier.merged(later), sandbox, subscription)
@@ -140,13 +142,21 @@ def test_the_first_fault_decides(
     sandbox.api.rejected(method, path, status, code, **options)
 
 
-def test_idempotency_comes_after_the_fields_and_before_the_objects(sandbox: Sandbox) -> None:
-    """A used key: wrong fields are 422 still, a missing customer is answered with a conflict."""
-    headers = {KEY: "k"}
-    body = {"customer": "cust_x", "unit_amount": 500, "interval": "month"}
+OF_NOBODY = {"customer": "cust_x", "unit_amount": 500, "interval": "month"}
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "status", "code"),
+    [
+        pytest.param("interval", "age", 422, "INVALID_FIELD", id="after the fields"),
+        pytest.param("unit_amount", 600, 409, "IDEMPOTENCY_CONFLICT", id="before the objects"),
+    ],
+)
+def test_a_used_key_has_its_place_in_the_order(
+    sandbox: Sandbox, field: str, value: Any, status: int, code: str
+) -> None:
+    """Wrong fields are 422 still, a missing customer is a conflict."""
+    sent = {"headers": {KEY: "k"}}
     path = "/subscriptions/"
-    sandbox.api.rejected("POST", path, 404, "CUSTOMER_NOT_FOUND", json=body, headers=headers)
-    wrong = {**body, "interval": "age"}
-    sandbox.api.rejected("POST", path, 422, "INVALID_FIELD", json=wrong, headers=headers)
-    other = {**body, "unit_amount": 600}
-    sandbox.api.rejected("POST", path, 409, "IDEMPOTENCY_CONFLICT", json=other, headers=headers)
+    sandbox.api.rejected("POST", path, 404, "CUSTOMER_NOT_FOUND", json=OF_NOBODY, **sent)
+    sandbox.api.rejected("POST", path, status, code, json={**OF_NOBODY, field: value}, **sent)

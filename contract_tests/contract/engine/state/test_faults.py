@@ -20,7 +20,7 @@ from typing import Any
 
 import httpx
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 from contract_tests.contract.engine.state.conftest import (
     STORED,
@@ -81,11 +81,9 @@ BROKEN: dict[tuple[str, str], Any] = {
 """Stores and the reason for their rejection: changed tables, a statement, or their content."""
 
 
-@pytest.mark.parametrize(("kind", "message"), BROKEN)
-def test_a_broken_file_is_rejected_and_left_as_it_is(
-    serve: Serve, tmp_path: Path, kind: str, message: str
-) -> None:
-    place, how = f"{kind}:{tmp_path}/worlds", BROKEN[kind, message]
+def break_file(serve: Serve, tmp_path: Path, row: tuple[str, str]) -> tuple[str, Path]:
+    """Return a place whose file is broken in the way of this row, and the file."""
+    place, how = f"{row[0]}:{tmp_path}/worlds", BROKEN[row]
     file = filled(serve, place)
     if isinstance(how, bytes):
         file.write_bytes(how)
@@ -96,13 +94,39 @@ def test_a_broken_file_is_rejected_and_left_as_it_is(
         tables = json.loads(file.read_text())
         how(tables)
         file.write_text(json.dumps(tables))
-    before = file.read_bytes()
-    message_of_start = rejection(lambda: start(place)) or ""
-    assert message_of_start.startswith(f"{file}: ")
-    assert message in message_of_start
-    checked = CliRunner().invoke(cli, ["state", "check", place], standalone_mode=False)
+    return place, file
+
+
+def check_place(place: str) -> Result:
+    return CliRunner().invoke(cli, ["state", "check", place], standalone_mode=False)
+
+
+@pytest.mark.parametrize("row", BROKEN, ids=" ".join)
+def test_a_start_rejects_a_broken_file_with_the_reason(
+    serve: Serve, tmp_path: Path, row: tuple[str, str]
+) -> None:
+    place, file = break_file(serve, tmp_path, row)
+    message = rejection(lambda: start(place)) or ""
+    assert message.startswith(f"{file}: ")
+    assert row[1] in message
+
+
+@pytest.mark.parametrize("row", BROKEN, ids=" ".join)
+def test_a_check_rejects_a_broken_file_in_one_line(
+    serve: Serve, tmp_path: Path, row: tuple[str, str]
+) -> None:
+    place, _ = break_file(serve, tmp_path, row)
+    checked = check_place(place)
     assert checked.return_value == 1
     assert checked.output.count("\n") == 1
+
+
+@pytest.mark.parametrize("row", BROKEN, ids=" ".join)
+def test_a_broken_file_is_left_as_it_is(serve: Serve, tmp_path: Path, row: tuple[str, str]) -> None:
+    place, file = break_file(serve, tmp_path, row)
+    before = file.read_bytes()
+    assert rejection(lambda: start(place))
+    check_place(place)
     assert file.read_bytes() == before
 
 
@@ -293,7 +317,7 @@ SHOWN = ("/app", "/faults", "/outcomes", "/events", "/snapshots", "/schedule", "
 
 
 def test_a_change_that_cannot_be_stored_is_not_seen(serve: Serve, place: str) -> None:
-    """Each is answered with an error, and then all is as it was, the clock too (B-103)."""
+    """Each responds with an error, and then all is as it was, the clock too (B-103)."""
     file = Path(place.partition(":")[2])
     needed = file if place.startswith("sqlite") else file.with_name(f"{file.name}.lock")
     sandbox = serve(place)
@@ -328,7 +352,7 @@ def test_a_change_that_cannot_be_stored_is_not_seen(serve: Serve, place: str) ->
 
 
 @pytest.mark.long
-def test_a_change_of_the_clock_is_stored_before_it_is_answered(tmp_path: Path) -> None:
+def test_a_change_of_the_clock_is_stored_before_its_response(tmp_path: Path) -> None:
     """However soon the server is killed then."""
     with process(f"sqlite:{tmp_path}/worlds.db") as (emulator, make, _):
         make(0)
@@ -373,7 +397,7 @@ def limited(emulator: ServerProcess, size: int) -> None:
     resource.prlimit(emulator.id, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
 
 
-def test_a_full_disk_ends_in_clear_errors_and_no_damage(tmp_path: Path) -> None:
+def test_a_full_disk_costs_only_clear_errors(tmp_path: Path) -> None:
     """A write without room is undone: ``DATABASE_ERROR``. Reads go on; writes return with room."""
     with process(f"sqlite:{tmp_path}/worlds.db") as (emulator, make, known):
         made = [make(0).json()["id"]]
@@ -459,12 +483,16 @@ def test_reading_goes_on_while_nothing_can_be_stored(
         assert statuses() == before
 
 
-def test_the_temporary_file_follows_no_link_and_takes_over_no_mode(tmp_path: Path) -> None:
+def test_the_temporary_file_follows_no_link(tmp_path: Path) -> None:
     victim, part, file = tmp_path / "victim", tmp_path / ".l.json.part", tmp_path / "l.json"
     victim.write_text("mine")
     part.symlink_to(victim)
     AtomicStorage(file).write({"emulator": {"1": {"format": 2}}})
     assert (victim.read_text(), file.is_symlink()) == ("mine", False)
+
+
+def test_the_temporary_file_takes_over_no_mode(tmp_path: Path) -> None:
+    part, file = tmp_path / ".l.json.part", tmp_path / "l.json"
     part.touch()
     part.chmod(0o666)
     AtomicStorage(file).write({"emulator": {"1": {"format": 2}}})

@@ -31,8 +31,8 @@ from emulator.engine.storage.store import WORLD, CorruptStore, Edition, Unknown
 from emulator.server.sandbox import Options
 from emulator.server.sandbox import Sandbox as Parts
 
-# That the database is away is answered with 503: the service, which has no such days, has no such
-# answer in its document.
+# A database that is away leads to 503: the service, which has no such days, has no such
+# response in its document.
 pytestmark = [pytest.mark.needs("postgresql"), pytest.mark.breaks_the_document]
 
 KEY = "sk_test_shared"
@@ -107,7 +107,7 @@ def two(place: str, *options: str) -> Iterator[tuple[ServerProcess, ServerProces
 
 
 @pytest.mark.long
-def test_a_second_server_waits_and_takes_over_when_the_first_dies(place: str) -> None:
+def test_a_second_server_takes_over_no_sooner_than_the_first_dies(place: str) -> None:
     """Until then it responds with 503 and does nothing. Due jobs then run without a request."""
     with two(place, "--clock", "running") as (first, second):
         assert create(first, 1).status_code == 201
@@ -123,10 +123,8 @@ def test_a_second_server_waits_and_takes_over_when_the_first_dies(place: str) ->
 
 
 @pytest.mark.long
-def test_a_frozen_server_loses_its_schema_and_serves_it_again_only_with_the_lock(
-    place: str,
-) -> None:
-    """Woken, it answers 503 until the other one is gone, and then what the other one has stored."""
+def test_a_server_that_was_frozen_serves_its_schema_only_with_the_lock(place: str) -> None:
+    """Woken, it responds with 503 until the other one is gone, then as that one has stored."""
     with two(place) as (first, second):
         assert create(first, 1).status_code == 201
         with first.frozen():
@@ -156,7 +154,7 @@ def test_hosted_pages_name_the_app(alone: Sandbox) -> None:
 
 
 AT_ONCE = 2.0
-"""Seconds in which a busy machine answers what waits for nobody; 50 ms on one that is not."""
+"""Seconds in which a busy machine responds to what waits for nobody; 50 ms on one that is not."""
 
 
 @pytest.mark.long
@@ -216,28 +214,36 @@ def administrator(place: str) -> psycopg.Connection:
     return psycopg.connect(place, autocommit=True)
 
 
-def test_a_read_only_database_is_read_and_written_again_once_it_can_be(
-    place: str, alone: Sandbox
-) -> None:
-    """A managed service makes it so on a full disk; a session keeps its first setting."""
+def test_a_read_only_database_is_read(place: str, alone: Sandbox) -> None:
+    """A managed service makes it so on a full disk."""
     attempt(alone, "a")().raise_for_status()
     with postgres.read_only(place):
         assert customers(alone) == ["a@example.com"]
         until(attempt(alone, "b"), 500)
         assert customers(alone) == ["a@example.com"]
+
+
+def test_a_read_only_database_is_written_again_once_it_can_be(place: str, alone: Sandbox) -> None:
+    """A session keeps its first setting."""
+    attempt(alone, "a")().raise_for_status()
+    with postgres.read_only(place):
+        until(attempt(alone, "b"), 500)
     until(attempt(alone, "c"), 201)
     assert customers(alone) == ["a@example.com", "c@example.com"]
 
 
-def test_a_lost_session_loses_no_write_and_an_empty_database_is_begun_anew(
-    place: str, alone: Sandbox
-) -> None:
+def test_a_lost_session_loses_no_write(place: str, alone: Sandbox) -> None:
     """Worlds are read again once the database is back, without a restart, even after a failover."""
     attempt(alone, "a")().raise_for_status()
     with administrator(place) as connection:
         connection.execute(postgres.SESSIONS)
-        until(attempt(alone, "b"), 201)
-        assert customers(alone) == ["a@example.com", "b@example.com"]
+    until(attempt(alone, "b"), 201)
+    assert customers(alone) == ["a@example.com", "b@example.com"]
+
+
+def test_an_empty_database_is_begun_anew(place: str, alone: Sandbox) -> None:
+    attempt(alone, "a")().raise_for_status()
+    with administrator(place) as connection:
         connection.execute("DROP SCHEMA worlds_1 CASCADE")
         connection.execute(postgres.SESSIONS)
     until(attempt(alone, "c"), 201)
@@ -308,7 +314,7 @@ def clock(sandbox: Sandbox) -> tuple[str, str]:
         ("/rewind", {"steps": 1}),
     ],
 )
-def test_a_change_of_the_clock_alone_is_answered_once_it_is_stored(
+def test_a_change_of_the_clock_alone_is_stored_before_its_response(
     place: str, alone: Sandbox, path: str, body: Any
 ) -> None:
     """If the database rejects it, the response is an error and the clock is where it was."""
@@ -329,9 +335,7 @@ def test_a_change_of_the_clock_alone_is_answered_once_it_is_stored(
 
 
 @pytest.mark.long
-def test_a_table_that_is_locked_costs_an_error_and_no_answered_change(
-    place: str, alone: Sandbox
-) -> None:
+def test_a_change_that_a_locked_table_prevents_is_an_error(place: str, alone: Sandbox) -> None:
     """By another client, such as a migration: no clock goes back after a 200 that moved it."""
     attempt(alone, "a")().raise_for_status()
     before = clock(alone)
@@ -376,7 +380,7 @@ class Silent:
 
 
 @pytest.mark.long
-def test_while_the_database_is_silent_no_change_of_the_clock_is_answered(place: str) -> None:
+def test_while_the_database_is_silent_no_change_of_the_clock_succeeds(place: str) -> None:
     """As behind a firewall that drops what comes: the change is lost, and so is the 200."""
     with (
         closing(Silent(place)) as proxy,

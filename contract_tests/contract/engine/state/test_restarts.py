@@ -58,7 +58,7 @@ def put_away_for(days: float, place: str, tmp_path: Path) -> str:
     return f"tinydb:{file}"
 
 
-def test_clocks_go_on_as_they_were_and_worlds_and_sides_stay_apart(
+def test_all_worlds_go_on_as_they_were_after_a_restart(
     serve: Serve, place: str, tmp_path: Path
 ) -> None:
     """Work due meanwhile runs at the start, at its instants; frozen clocks stand (B-01, B-91)."""
@@ -97,10 +97,8 @@ def test_clocks_go_on_as_they_were_and_worlds_and_sides_stay_apart(
         ] == [2, 1, 0]
 
 
-def test_a_delivery_under_way_is_attempted_again_and_a_planned_retry_waits(
-    serve: Serve, place: str, receiver: Receiver
-) -> None:
-    """B-84."""
+def test_deliveries_go_on_after_a_restart(serve: Serve, place: str, receiver: Receiver) -> None:
+    """B-84: one under way is attempted again, and a planned retry waits."""
     sandbox = serve(place)
     endpoint = sandbox.endpoint(receiver.url, "customer.created")
     receiver.statuses = [500]
@@ -220,7 +218,7 @@ def played(place: str, *, restarts: bool) -> str:
 def test_restarts_change_nothing(place: str) -> None:
     """With another server for every act a walk ends in the same bytes as played through (B-93).
 
-    Ids, numbers, times, remembered answers, snapshots and the clock go on, whatever seed the next
+    Ids, numbers, times, remembered responses, snapshots and the clock go on, whatever seed the next
     server has; what was rewound or reset is gone.
     """
     # URLs of pages name the App where servers share a database.
