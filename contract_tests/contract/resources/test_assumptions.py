@@ -16,8 +16,8 @@ def listed(sandbox: Sandbox) -> dict[str, dict[str, object]]:
     }
 
 
-def test_every_assumption_is_listed_and_each_of_its_values_can_be_chosen(sandbox: Sandbox) -> None:
-    """With default, sentence and numbers; an assumption that is an older setting equals that."""
+def test_every_assumption_is_listed(sandbox: Sandbox) -> None:
+    """With default, sentence and numbers."""
     rows = listed(sandbox)
     assert rows.keys() == ASSUMPTIONS.keys()
     assert {
@@ -27,6 +27,10 @@ def test_every_assumption_is_listed_and_each_of_its_values_can_be_chosen(sandbox
         assert rows[name]["value"] == rows[name]["default"] == next(iter(assumption.values))
         assert rows[name]["numbers"], name
         assert rows[name]["sentence"] == assumption.sentence
+
+
+def test_each_value_of_an_assumption_can_be_chosen(sandbox: Sandbox) -> None:
+    for name, assumption in ASSUMPTIONS.items():
         for value in assumption.values:
             changed = sandbox.control.patch("/app", {"settings": {"assumptions": {name: value}}})[
                 "settings"
@@ -37,6 +41,11 @@ def test_every_assumption_is_listed_and_each_of_its_values_can_be_chosen(sandbox
                 == listed(sandbox)[name]["value"]
                 == value
             )
+
+
+def test_an_assumption_that_is_an_older_setting_equals_that(sandbox: Sandbox) -> None:
+    sandbox.settings(unknown_fields="ignore")
+    assert listed(sandbox)["unknown_fields"]["value"] == "ignore"
     sandbox.settings(unknown_fields="reject")
     assert listed(sandbox)["unknown_fields"]["value"] == "reject"
 
@@ -50,7 +59,7 @@ def test_a_search_without_a_match_is_empty_or_an_error(sandbox: Sandbox) -> None
     assert sandbox.api.get("/customers/?status=blocked")["data"] == []
 
 
-def test_pages_of_other_origins_may_read_answers_by_one_assumption(sandbox: Sandbox) -> None:
+def test_pages_of_other_origins_may_read_responses_by_one_assumption(sandbox: Sandbox) -> None:
     headers = {"Authorization": f"Bearer {sandbox.key}", "Origin": "https://shop.example"}
     with http_client(base_url=sandbox.url, headers=headers) as page:
         assert "access-control-allow-origin" not in page.get("/v1/customers/").headers

@@ -27,7 +27,7 @@ def subscription_of(sandbox: Sandbox) -> Any:
 # -- making one
 
 
-def test_a_new_session_is_open_and_has_a_page(sandbox: Sandbox) -> None:
+def test_a_new_session_has_its_defaults(sandbox: Sandbox) -> None:
     """CheckoutSession fields; ``success_url`` is shown as it was given."""
     url = "https://shop.example.com/thanks?session={CHECKOUT_SESSION_ID}"
     with sandbox.expect():
@@ -49,11 +49,14 @@ def test_a_new_session_is_open_and_has_a_page(sandbox: Sandbox) -> None:
     )
     assert session["payment_method_types"] == EVERY_TYPE
     assert session["expires_at"] == "2026-01-01T00:30:00.000Z"
+
+
+def test_each_type_of_a_session_is_listed_once(sandbox: Sandbox) -> None:
     named = sandbox.session(payment_method_types=["paypal", "bank_card", "paypal"])
-    assert named["payment_method_types"] == ["paypal", "bank_card"], "each is listed once"
+    assert named["payment_method_types"] == ["paypal", "bank_card"]
 
 
-def test_a_line_copies_name_and_price_of_its_product(sandbox: Sandbox) -> None:
+def test_a_line_copies_its_product(sandbox: Sandbox) -> None:
     """B-58: "A price change does not affect checkout sessions … already created".
 
     A product with a free price has the line's.
@@ -66,21 +69,25 @@ def test_a_line_copies_name_and_price_of_its_product(sandbox: Sandbox) -> None:
     assert copied == [(product["id"], "Basket", 3, 2000, 6000), (free["id"], "Basket", 1, 700, 700)]
 
 
-def test_an_email_finds_its_customer_at_once_and_a_customer_brings_its_email(
-    sandbox: Sandbox,
-) -> None:
-    """B-58: it wins over the buyer's own, and a nameless buyer is called after it."""
+def test_an_email_finds_its_customer_at_once(sandbox: Sandbox) -> None:
+    """B-58: in any case of its letters."""
     customer = sandbox.customer()
-    for fields, expected in (
-        (
-            {"customer_email": customer["email"].upper()},
-            (customer["id"], customer["email"].upper()),
-        ),
-        ({"customer": customer["id"]}, (customer["id"], customer["email"])),
-        ({"customer_email": "new@example.com"}, (None, "new@example.com")),
-    ):
-        session = sandbox.session(**fields)
-        assert (session["customer"], session["customer_email"]) == expected
+    email = customer["email"].upper()
+    session = sandbox.session(customer_email=email)
+    assert (session["customer"], session["customer_email"]) == (customer["id"], email)
+
+
+def test_a_customer_brings_its_email(sandbox: Sandbox) -> None:
+    """B-58."""
+    customer = sandbox.customer()
+    session = sandbox.session(customer=customer["id"])
+    assert (session["customer"], session["customer_email"]) == (customer["id"], customer["email"])
+
+
+def test_the_email_of_a_session_wins_over_the_buyers_own(sandbox: Sandbox) -> None:
+    """B-58: a nameless buyer is called after it."""
+    session = sandbox.session(customer_email="new@example.com")
+    assert (session["customer"], session["customer_email"]) == (None, "new@example.com")
     made = sandbox.buy(session, customer={"email": "awa@example.com"})["customer"]
     nameless = sandbox.api.get(f"/customers/{made}/")
     assert (nameless["email"], nameless["firstname"], nameless["lastname"]) == (
@@ -141,11 +148,15 @@ def test_lines_that_will_not_do_are_rejected(sandbox: Sandbox, name: str) -> Non
     )
 
 
-def test_success_url_is_optional_and_the_page_then_says_that_all_is_done(sandbox: Sandbox) -> None:
-    """B-58: "The material names it without a required marker"; setup needs neither it nor lines."""
+def test_without_success_url_the_page_says_that_all_is_done(sandbox: Sandbox) -> None:
+    """B-58: "The material names it without a required marker"."""
     session = sandbox.session(success_url=...)
     with buyer(sandbox, session) as awa:
         assert awa.follow(awa.pay(**FORM_CARD)).state == "paid"
+
+
+def test_success_url_is_required_by_an_assumption(sandbox: Sandbox) -> None:
+    """B-58: setup needs neither it nor lines."""
     sandbox.settings(assumptions={"success_url": "required"})
     body = sandbox.session_body(success_url=...)
     rejected = sandbox.api.rejected("POST", "/checkout-sessions/", 422, "MISSING_FIELD", json=body)
@@ -202,7 +213,7 @@ def test_without_a_plan_the_lines_give_the_amount(
 
 
 @pytest.mark.parametrize("trial", [0, 7])
-def test_a_line_beside_the_plan_is_paid_once_and_now(sandbox: Sandbox, trial: int) -> None:
+def test_a_line_beside_the_plan_is_paid_only_now(sandbox: Sandbox, trial: int) -> None:
     """B-58: beside the plan's amount, taxed like an invoice."""
     sandbox.settings(tax_rate=10)
     lines = [{"plan": sandbox.plan(amount=1000, trial_period_days=trial)["id"]}, DEVICE]
@@ -321,8 +332,8 @@ def test_a_method_that_could_not_pay_is_not_saved(
     assert saved(sandbox, customer) == [("bank_transfer", True)]
 
 
-def test_setup_saves_the_method_as_the_default_and_once(sandbox: Sandbox) -> None:
-    """B-58: no intent; the session is the answer. A phone that is known is not saved twice."""
+def test_setup_makes_the_method_the_default(sandbox: Sandbox) -> None:
+    """B-58: no intent; the session is the response. A phone that is known is not saved twice."""
     customer = sandbox.customer(phone="+24177123456")
     for method, methods in (
         (CARD, [("bank_card", True), ("mobile_money", False)]),
@@ -336,10 +347,8 @@ def test_setup_saves_the_method_as_the_default_and_once(sandbox: Sandbox) -> Non
 
 
 @pytest.mark.parametrize("by_plan", [True, False])
-def test_with_a_trial_nothing_is_paid_and_the_method_is_saved(
-    sandbox: Sandbox, by_plan: bool
-) -> None:
-    """B-58, B-97: the session is the answer."""
+def test_a_session_with_a_trial_only_saves_the_method(sandbox: Sandbox, by_plan: bool) -> None:
+    """B-58, B-97: nothing is paid, and the session is the response."""
     fields: Any = SAVING["trial"]
     if by_plan:
         fields = {

@@ -60,7 +60,7 @@ def product_draft(harness: RulesHarness, *lines: dict[str, Any], **fields: Any) 
     return harness.do("createInvoice", customer=customer.id, line_items=items, **fields)
 
 
-def test_a_product_line_has_its_name_and_price() -> None:
+def test_a_product_line_copies_its_product() -> None:
     """Invoices: the id of a product; its price of then. A free price is the line's own (B-66)."""
     harness = RulesHarness()
     product, free = harness.do("createProduct"), harness.do("createProduct", price_type="free")
@@ -290,9 +290,7 @@ def test_each_state_meets_each_step() -> None:
 
 
 @pytest.mark.parametrize("method", ["charge_automatically", "send_invoice"])
-def test_the_plan_is_named_in_every_renewals_email_and_on_its_page(
-    sandbox: Sandbox, method: str
-) -> None:
+def test_the_plan_is_named_wherever_a_renewal_is_shown(sandbox: Sandbox, method: str) -> None:
     """B-67: "Shown to customers on payment pages, invoices and renewal emails"; so is a product."""
     plan, product = sandbox.plan(name="Gold membership"), sandbox.product(name="Raphia club")
     sandbox.subscribe(plan=plan["id"], product=product["id"], collection_method=method)

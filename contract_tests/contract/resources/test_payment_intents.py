@@ -26,16 +26,11 @@ def phone(sandbox: Sandbox, number: str = "+24177123456") -> Any:
 # -- made and confirmed
 
 
-def test_it_waits_for_a_method_and_then_to_be_confirmed(sandbox: Sandbox) -> None:
-    """B-51: nothing is charged; with a method it is that customer's."""
-    customer = sandbox.customer()
+def test_an_intent_without_a_method_waits_for_one(sandbox: Sandbox) -> None:
+    """B-51: nothing is charged."""
     with sandbox.expect():
         intent = sandbox.intent(customer_email="awa@example.com")
-        chosen = sandbox.intent(sandbox.method(customer), payment_method_types=[])
-    assert (intent["status"], chosen["status"]) == (
-        "requires_payment_method",
-        "requires_confirmation",
-    )
+    assert intent["status"] == "requires_payment_method"
     assert (intent["amount"], intent["amount_capturable"], intent["amount_received"]) == (
         5000,
         0,
@@ -43,7 +38,17 @@ def test_it_waits_for_a_method_and_then_to_be_confirmed(sandbox: Sandbox) -> Non
     )
     assert (intent["customer"], intent["customer_email"]) == (None, "awa@example.com")
     assert (intent["payment_method"], intent["payment_method_type"]) == (None, None)
-    assert intent["payment_method_types"] == chosen["payment_method_types"] == EVERY_TYPE
+    assert intent["payment_method_types"] == EVERY_TYPE
+
+
+def test_an_intent_with_a_method_waits_to_be_confirmed(sandbox: Sandbox) -> None:
+    """B-51: nothing is charged; it is the method's customer's."""
+    customer = sandbox.customer()
+    method = sandbox.method(customer)
+    with sandbox.expect():
+        chosen = sandbox.intent(method, payment_method_types=[])
+    assert chosen["status"] == "requires_confirmation"
+    assert chosen["payment_method_types"] == EVERY_TYPE
     assert (chosen["customer"], chosen["customer_email"]) == (customer["id"], customer["email"])
     assert chosen["payment_method_type"] == "bank_card"
 
@@ -100,7 +105,7 @@ def test_a_payment_under_way_goes_on_after_its_method_was_deleted(sandbox: Sandb
     assert transaction(sandbox, sandbox.shown(under_way))["operator"] == slow["details"]["operator"]
 
 
-def test_a_type_that_is_not_allowed_is_rejected_and_nothing_is_made(sandbox: Sandbox) -> None:
+def test_a_type_that_is_not_allowed_is_only_rejected(sandbox: Sandbox) -> None:
     """B-55: 422 ``PAYMENT_METHOD_NOT_SUPPORTED``."""
     method = sandbox.method()
     fields = {

@@ -22,8 +22,8 @@ def link_of(sandbox: Sandbox, *products: Any, **fields: Any) -> Any:
 # -- making one
 
 
-def test_a_new_link_is_active_and_has_a_page(sandbox: Sandbox) -> None:
-    """PaymentLink fields; ``payment_link_type`` is optional, and follows the fields (B-59)."""
+def test_a_new_link_has_its_defaults(sandbox: Sandbox) -> None:
+    """PaymentLink fields."""
     with sandbox.expect():
         link = sandbox.link(payment_link_type=...)
     assert (link["status"], link["payment_link_type"]) == ("active", "custom")
@@ -33,15 +33,21 @@ def test_a_new_link_is_active_and_has_a_page(sandbox: Sandbox) -> None:
     assert (link["expires_at"], link["redirect_url"]) == (None, {"success": None, "cancel": None})
     assert (link["collect_customer_info"], link["allow_quantity"]) == (True, False)
     assert link["payment_method_types"] == ["mobile_money", "bank_card", "bank_transfer", "paypal"]
+
+
+def test_the_type_of_a_link_follows_its_fields(sandbox: Sandbox) -> None:
+    """B-59: ``payment_link_type`` is optional."""
+    assert sandbox.link(payment_link_type=...)["payment_link_type"] == "custom"
     product = {"currency": "XAF", "products": [sandbox.product()["id"]]}
     assert sandbox.api.post("/payment-links/", product)["payment_link_type"] == "product"
     assert (
         sandbox.api.post("/payment-links/", {"currency": "XAF"})["payment_link_type"] == "donation"
     )
+
+
+def test_the_amount_of_a_link_is_ignored_but_for_custom(sandbox: Sandbox) -> None:
     donation = sandbox.link(payment_link_type="donation", amount=1)
-    assert (donation["amount"], donation["name"]) == (None, None), (
-        "the amount is ignored but for custom"
-    )
+    assert (donation["amount"], donation["name"]) == (None, None)
 
 
 def test_a_product_link_takes_the_first_products_name(sandbox: Sandbox) -> None:
@@ -162,7 +168,7 @@ def test_many_buyers_pay_one_link(sandbox: Sandbox) -> None:
     assert sandbox.shown(link)["usage_count"] == 3
 
 
-def test_the_buyer_names_product_and_quantity_only_where_there_is_a_choice(
+def test_the_buyer_chooses_only_where_there_is_a_choice(
     sandbox: Sandbox,
 ) -> None:
     """B-59; a fixed amount is not the buyer's to choose."""
@@ -217,8 +223,8 @@ def test_the_buyer_enters_the_amount_of_a_donation_or_a_free_price(
     assert sandbox.shown(link)["usage_count"] == 1
 
 
-def test_name_and_email_are_required_where_they_are_collected(sandbox: Sandbox) -> None:
-    """B-12, B-59; without collecting no customer is made."""
+def test_the_buyers_fields_are_required_where_they_are_collected(sandbox: Sandbox) -> None:
+    """B-12, B-59."""
     link = sandbox.link()
     for given, missing, code in (
         ({"name": "Awa Diop"}, {"customer.email"}, "MISSING_FIELD"),
@@ -226,6 +232,10 @@ def test_name_and_email_are_required_where_they_are_collected(sandbox: Sandbox) 
         ({}, {"customer.name", "customer.email"}, "VALIDATION_ERROR"),
     ):
         assert set(sandbox.buy_rejected(link, code, customer=given)["errors"]) == missing
+
+
+def test_a_link_that_collects_nothing_makes_no_customer(sandbox: Sandbox) -> None:
+    """B-59."""
     open_link = sandbox.link(collect_customer_info=False)
     with sandbox.expect(*PAID, *PAID):
         assert sandbox.buy(open_link)["customer"] is None

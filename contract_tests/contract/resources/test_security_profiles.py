@@ -57,7 +57,7 @@ def test_only_listed_addresses_get_in(
     ] * len(outside)
 
 
-def test_reads_and_writes_are_rejected_alike(sandbox: Sandbox) -> None:
+def test_requests_of_every_kind_are_rejected_alike(sandbox: Sandbox) -> None:
     """Rule 6: all API requests of this side, after route and key, before code and body (B-05)."""
     path = f"/security-profiles/{profile(sandbox, allowed_ips=[SHOP])['id']}/"
     for method, at in (
@@ -256,7 +256,7 @@ def test_a_preflight_of_a_listed_page_is_granted(sandbox: Sandbox) -> None:
         assert response.headers["vary"] == "Origin"
 
 
-def test_answers_to_a_listed_page_may_be_read(sandbox: Sandbox) -> None:
+def test_a_listed_page_may_read_responses(sandbox: Sandbox) -> None:
     """Errors as well: a page must be able to show its user the cause. Other pages may not."""
     profile(sandbox, allowed_domains=["shop.example.com"])
     listed = {"Origin": "https://shop.example.com"}

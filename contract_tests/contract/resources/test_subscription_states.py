@@ -235,31 +235,38 @@ def test_each_state_meets_each_step() -> None:
 MONTHLY = {"unit_amount": 5000, "interval": "month"}
 
 
-def test_a_plan_bears_its_own_terms_and_the_currency_is_the_bodys_or_the_apps_main_one(
-    sandbox: Sandbox,
-) -> None:
-    """B-40, B-23: in another than the main currency an amount starts at 1."""
+def test_a_plan_bears_its_own_terms_in_the_body(sandbox: Sandbox) -> None:
+    """B-40."""
     made = sandbox.subscribe(
         plan=sandbox.plan()["id"], interval="month", interval_count=1, currency="XAF"
     )
     assert (made["unit_amount"], made["interval"], made["interval_count"]) == (5000, "month", 1)
+
+
+def test_the_currency_is_the_bodys_or_else_the_apps_main_one(sandbox: Sandbox) -> None:
+    """B-40, B-23: in another than the main currency an amount starts at 1."""
     assert sandbox.subscribe(**MONTHLY)["currency"] == "XAF"
     assert sandbox.subscribe(unit_amount=1, interval="month", currency="EUR")["currency"] == "EUR"
 
 
-def test_metadata_goes_with_the_events_and_it_is_canceled_once(sandbox: Sandbox) -> None:
-    """Create body: subscription metadata in created and canceled, plan metadata beside it.
-
-    B-47: a second cancellation has its own code, whichever way it is asked; an explicit false
+def test_a_subscription_is_canceled_once(sandbox: Sandbox) -> None:
+    """B-47: a second cancellation has its own code, whichever way it is asked; an explicit false
     cancels at once.
     """
-    plan = sandbox.plan(metadata={"tier": "gold"})["id"]
-    subscription = sandbox.subscribe(plan=plan, metadata={"seat": 7})
+    subscription = sandbox.subscribe()
     response = sandbox.act(subscription, "cancel", cancel_at_period_end=False)
     assert (response["status"], response["canceled_at"]) == ("canceled", "2026-01-01T00:00:00.000Z")
     for body in ({}, {"cancel_at_period_end": True}):
         path = f"/subscriptions/{subscription['id']}/cancel/"
         sandbox.api.rejected("POST", path, 422, "SUBSCRIPTION_ALREADY_CANCELED", json=body)
+    assert [event["type"] for event in sandbox.events()].count("subscription.canceled") == 1
+
+
+def test_metadata_goes_with_the_events(sandbox: Sandbox) -> None:
+    """Create body: subscription metadata in created and canceled, plan metadata beside it."""
+    plan = sandbox.plan(metadata={"tier": "gold"})["id"]
+    subscription = sandbox.subscribe(plan=plan, metadata={"seat": 7})
+    sandbox.act(subscription, "cancel", cancel_at_period_end=False)
     events = [
         event for event in sandbox.events() if event["data"]["object"]["object"] == "subscription"
     ]

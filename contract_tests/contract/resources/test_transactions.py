@@ -41,7 +41,7 @@ def test_the_fee_follows_the_pricing_plan_rounded_half_up(
 # -- life
 
 
-def test_only_a_pending_one_can_be_canceled_and_its_payment_fails(sandbox: Sandbox) -> None:
+def test_the_payment_of_a_canceled_transaction_fails(sandbox: Sandbox) -> None:
     """B-56."""
     intent = sandbox.pay(sandbox.method(type="bank_transfer", iban=IBAN))
     with sandbox.expect("payment_intent.failed"):
@@ -51,13 +51,17 @@ def test_only_a_pending_one_can_be_canceled_and_its_payment_fails(sandbox: Sandb
     failed = sandbox.shown(intent)
     assert (failed["status"], failed["last_error"]["code"]) == ("canceled", "INSUFFICIENT_FUNDS")
     assert failed["transaction"] == canceled["id"]
-    for number in ("4242424242424242", "4000000000000077"):
-        deposit = sandbox.deposit(sandbox.method(number=number))
-        with sandbox.expect():
-            sandbox.api.rejected(
-                "POST", f"/transactions/{deposit['id']}/cancel/", 422, "INVALID_STATUS_TRANSITION"
-            )
-        assert sandbox.shown(deposit) == deposit
+
+
+@pytest.mark.parametrize("number", ["4242424242424242", "4000000000000077"])
+def test_only_a_pending_transaction_can_be_canceled(sandbox: Sandbox, number: str) -> None:
+    """B-56."""
+    deposit = sandbox.deposit(sandbox.method(number=number))
+    with sandbox.expect():
+        sandbox.api.rejected(
+            "POST", f"/transactions/{deposit['id']}/cancel/", 422, "INVALID_STATUS_TRANSITION"
+        )
+    assert sandbox.shown(deposit) == deposit
 
 
 # -- lists and receipts
@@ -121,8 +125,8 @@ def rejected(sandbox: Sandbox, deposit: Any, status: int, code: str, **fields: A
 # -- when the operator answers
 
 
-def test_a_refund_is_processing_and_then_succeeds(sandbox: Sandbox) -> None:
-    """States of a refund; the event carries reason and metadata, and the object as GET shows it."""
+def test_a_new_refund_is_processing(sandbox: Sandbox) -> None:
+    """States of a refund; it has reason, description and metadata as they were sent."""
     deposit = sandbox.deposit(sandbox.method(**MOBILE))
     about = {"reason": "duplicate", "description": "Paid twice", "metadata": {"case": 7}}
     with sandbox.expect():
@@ -131,6 +135,12 @@ def test_a_refund_is_processing_and_then_succeeds(sandbox: Sandbox) -> None:
     assert refund["payment_method_type"] == "mobile_money"
     assert {name: refund[name] for name in about} == about
     assert (refund["failure_reason"], refund["refunded_at"]) == (None, None)
+
+
+def test_a_refund_succeeds_when_the_operator_answers(sandbox: Sandbox) -> None:
+    """The event has the object as GET shows it, with reason and metadata."""
+    deposit = sandbox.deposit(sandbox.method(**MOBILE))
+    refund = refund_of(sandbox, deposit, reason="duplicate", metadata={"case": 7})
     with sandbox.expect("refund.succeeded"):
         sandbox.advance("24h")
     done = sandbox.shown(refund)

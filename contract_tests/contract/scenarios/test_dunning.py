@@ -207,7 +207,7 @@ def test_each_failure_has_a_cause(
 
 
 @pytest.mark.parametrize("path", ["payment-intents", "transactions"])
-def test_a_charge_that_its_merchant_takes_back_has_failed_and_speaks_of_no_funds(
+def test_a_charge_that_its_merchant_takes_back_has_failed_for_that_cause(
     sandbox: Sandbox, path: str
 ) -> None:
     """B-45, B-56: canceled by its intent or its transaction, the charge is tried again.
@@ -232,29 +232,39 @@ def test_a_charge_that_its_merchant_takes_back_has_failed_and_speaks_of_no_funds
 # -- retries
 
 
-def test_a_deleted_card_gives_way_to_the_default_and_an_expired_one_fails(sandbox: Sandbox) -> None:
-    """B-41: an expired card fails, with any default of the customer; null is the default (B-52)."""
-    of_card = []
-    for _ in range(2):
-        customer = sandbox.customer(phone=HEALTHY_PHONE)
-        card = sandbox.method(customer, number="4000 0000 0000 9995")
-        body = {
-            "customer": customer["id"],
-            "unit_amount": 5000,
-            "interval": "month",
-            "payment_method": card["id"],
-        }
-        of_card.append(sandbox.api.post("/subscriptions/", body))
+@pytest.fixture
+def by_card(sandbox: Sandbox) -> Any:
+    """A subscription that a failing card pays, of a customer whose default is a healthy phone."""
+    customer = sandbox.customer(phone=HEALTHY_PHONE)
+    card = sandbox.method(customer, number="4000 0000 0000 9995")
+    body = {
+        "customer": customer["id"],
+        "unit_amount": 5000,
+        "interval": "month",
+        "payment_method": card["id"],
+    }
+    subscription = sandbox.api.post("/subscriptions/", body)
     sandbox.settle()
-    expired, other = of_card
-    sandbox.control.patch(f"/objects/{expired['payment_method']}", {"status": "expired"})
-    sandbox.api.delete(f"/payment-methods/{other['payment_method']}/")
-    assert sandbox.shown(other)["payment_method"] is None
-    with sandbox.expect(*["subscription.payment_failed"] * 4, *CHARGED):
+    return subscription
+
+
+def test_a_deleted_card_gives_way_to_the_default(sandbox: Sandbox, by_card: Any) -> None:
+    """B-41, B-52: null is the default."""
+    sandbox.api.delete(f"/payment-methods/{by_card['payment_method']}/")
+    assert sandbox.shown(by_card)["payment_method"] is None
+    with sandbox.expect(*CHARGED):
         sandbox.advance("10d")
-    assert sandbox.status(expired) == "unpaid"
     [paid] = sandbox.api.get("/transactions/")["data"]
-    assert (paid["customer"], paid["payment_method_type"]) == (other["customer"], "mobile_money")
+    assert (paid["customer"], paid["payment_method_type"]) == (by_card["customer"], "mobile_money")
+
+
+def test_an_expired_card_fails_whatever_the_default(sandbox: Sandbox, by_card: Any) -> None:
+    """B-41."""
+    sandbox.control.patch(f"/objects/{by_card['payment_method']}", {"status": "expired"})
+    with sandbox.expect(*["subscription.payment_failed"] * 4):
+        sandbox.advance("10d")
+    assert sandbox.status(by_card) == "unpaid"
+    assert sandbox.api.get("/transactions/")["data"] == []
 
 
 def test_retries_whose_days_came_while_the_buyer_was_paying_are_one(sandbox: Sandbox) -> None:

@@ -117,7 +117,7 @@ def test_a_one_time_link_is_paid_once(sandbox: Sandbox) -> None:
 
 @pytest.mark.parametrize("method", [IBAN, SLOW, STEP], ids=["transfer", "phone", "card check"])
 @pytest.mark.parametrize(("action", "status", "paid"), [("void", "void", 0), ("pay", "paid", 5000)])
-def test_void_and_pay_cancel_what_is_under_way(
+def test_an_invoice_that_is_settled_cancels_what_is_under_way(
     sandbox: Sandbox, method: Any, action: str, status: str, paid: int
 ) -> None:
     """Void is irreversible and no action is possible on a paid invoice, so no money may follow."""

@@ -5,6 +5,8 @@ The thin path as a merchant sees it, trials, changes, and the end.
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from contract_tests.support.receiver import Receiver
@@ -13,7 +15,7 @@ from contract_tests.support.sandbox import CHARGED, Sandbox
 from emulator.core.errors import ApiError
 
 
-def test_a_subscription_renews_and_the_receiver_holds_signed_events_in_order(
+def test_a_renewal_is_whole_from_invoice_to_signed_events(
     sandbox: Sandbox, receiver: Receiver
 ) -> None:
     """B-44, B-56, B-60, B-67: each period has an invoice, also in the event, and a transaction.
@@ -65,17 +67,29 @@ def test_a_subscription_renews_and_the_receiver_holds_signed_events_in_order(
     )
 
 
-def test_a_plan_brings_its_trial_and_the_body_overrules_it(sandbox: Sandbox) -> None:
-    """Create body: trial_period_days overrides the plan's; 0 is no trial in any case (B-43)."""
+@pytest.mark.parametrize(
+    ("days", "end"),
+    [
+        pytest.param({}, "2026-01-08", id="the plan's"),
+        pytest.param({"trial_period_days": 1}, "2026-01-02", id="the body's"),
+    ],
+)
+def test_a_trial_is_the_bodys_or_else_the_plans(
+    sandbox: Sandbox, days: dict[str, int], end: str
+) -> None:
+    """Create body: trial_period_days overrides the plan's."""
+    made = sandbox.subscribe(plan=sandbox.plan(trial_period_days=7)["id"], **days)
+    assert (made["status"], made["trial_end"][:10], made["current_period_end"]) == (
+        "trialing",
+        end,
+        made["trial_end"],
+    )
+    assert made["trial_start"] == made["current_period_start"] == "2026-01-01T00:00:00.000Z"
+
+
+def test_a_trial_of_0_days_is_none_whatever_the_plan_has(sandbox: Sandbox) -> None:
+    """B-43."""
     plan = sandbox.plan(trial_period_days=7)["id"]
-    for days, end in (({}, "2026-01-08"), ({"trial_period_days": 1}, "2026-01-02")):
-        made = sandbox.subscribe(plan=plan, **days)
-        assert (made["status"], made["trial_end"][:10], made["current_period_end"]) == (
-            "trialing",
-            end,
-            made["trial_end"],
-        )
-        assert made["trial_start"] == made["current_period_start"] == "2026-01-01T00:00:00.000Z"
     untried = sandbox.subscribe(plan=plan, trial_period_days=0)
     assert (untried["status"], untried["trial_end"], untried["trial_start"]) == (
         "active",
@@ -87,21 +101,34 @@ def test_a_plan_brings_its_trial_and_the_body_overrules_it(sandbox: Sandbox) -> 
 # -- changes
 
 
-def test_a_cancel_is_scheduled_and_taken_back(sandbox: Sandbox) -> None:
-    """B-47: by the action (whose response is these fields), PATCH or creation; also in a pause."""
-    by_action, by_patch, taken_back = (sandbox.subscribe() for _ in range(3))
+def test_a_cancel_is_scheduled_by_action_change_or_creation(sandbox: Sandbox) -> None:
+    """B-47: also for a subscription that is then paused."""
+    by_action, by_patch = sandbox.subscribe(), sandbox.subscribe()
     at_creation, paused = (sandbox.subscribe(cancel_at_period_end=True) for _ in range(2))
-    paths = [f"/subscriptions/{subscription['id']}/" for subscription in (by_patch, taken_back)]
+    path = f"/subscriptions/{by_patch['id']}/"
     with sandbox.expect():
-        response = sandbox.act(by_action, "cancel", cancel_at_period_end=True)
-        for path in paths:
-            assert sandbox.api.patch(path, {"cancel_at_period_end": True})["status"] == "active"
-        assert (
-            sandbox.api.patch(paths[1], {"cancel_at_period_end": False})["cancel_at_period_end"]
-            is False
-        )
+        sandbox.act(by_action, "cancel", cancel_at_period_end=True)
+        assert sandbox.api.patch(path, {"cancel_at_period_end": True})["status"] == "active"
         sandbox.act(paused, "pause")
-    every = (by_action, by_patch, at_creation, paused, taken_back)
+    for subscription in (by_action, by_patch, at_creation, paused):
+        assert sandbox.shown(subscription)["cancel_at_period_end"] is True
+
+
+def test_a_scheduled_cancel_is_taken_back(sandbox: Sandbox) -> None:
+    """B-47."""
+    subscription = sandbox.subscribe()
+    path = f"/subscriptions/{subscription['id']}/"
+    with sandbox.expect():
+        assert sandbox.api.patch(path, {"cancel_at_period_end": True})["status"] == "active"
+        taken_back = sandbox.api.patch(path, {"cancel_at_period_end": False})
+    assert taken_back["cancel_at_period_end"] is False
+    assert sandbox.shown(subscription)["cancel_at_period_end"] is False
+
+
+def test_the_response_of_a_cancel_has_its_own_fields(sandbox: Sandbox) -> None:
+    """B-47."""
+    by_action = sandbox.subscribe()
+    response = sandbox.act(by_action, "cancel", cancel_at_period_end=True)
     assert response == {
         "id": by_action["id"],
         "status": "active",
@@ -110,9 +137,6 @@ def test_a_cancel_is_scheduled_and_taken_back(sandbox: Sandbox) -> None:
         "canceled_at": None,
         "updated_at": "2026-01-01T00:00:00.000Z",
     }
-    assert [sandbox.shown(subscription)["cancel_at_period_end"] for subscription in every] == [
-        True
-    ] * 4 + [False]
 
 
 def test_a_plan_move_does_nothing_to_the_running_period(sandbox: Sandbox) -> None:
@@ -175,19 +199,32 @@ def test_an_end_date_on_a_periods_end_wins(sandbox: Sandbox) -> None:
     assert {sandbox.status(subscription) for subscription in (*first, trial)} == {"expired"}
 
 
-def test_a_deleted_customers_subscriptions_are_canceled_and_its_jobs_silenced() -> None:
-    """B-32: with subscription.canceled; open invoices stay, may fall overdue; no more happens."""
-    harness = RulesHarness()
+def subscribe_in_each_state(harness: RulesHarness) -> Any:
+    """Return a subscription of a customer who has a paused one and a canceled one besides."""
     subscription = harness.subscribe(phone=None)
     for change in ("pauseSubscription", "cancelSubscription"):
         other = harness.do(
             "createSubscription", customer=subscription.customer, unit_amount=500, interval="day"
         )
         harness.do(change, other.id)
+    return subscription
+
+
+def test_a_deleted_customers_subscriptions_are_canceled() -> None:
+    """B-32: with subscription.canceled, for good."""
+    harness = RulesHarness()
+    subscription = subscribe_in_each_state(harness)
     with harness.expect("customer.deleted", "subscription.canceled", "subscription.canceled"):
         harness.do("deleteCustomer", subscription.customer)
-    with harness.expect(*["invoice.payment_overdue"] * 3):
-        harness.advance(days=400)
     with pytest.raises(ApiError, match="INVALID_STATUS_TRANSITION"):
         harness.do("reactivateSubscription", subscription.id)
+
+
+def test_a_deleted_customers_jobs_are_silenced() -> None:
+    """B-32: open invoices stay, may fall overdue; no more happens."""
+    harness = RulesHarness()
+    subscription = subscribe_in_each_state(harness)
+    harness.do("deleteCustomer", subscription.customer)
+    with harness.expect(*["invoice.payment_overdue"] * 3):
+        harness.advance(days=400)
     assert harness.failed_jobs() == []
