@@ -42,7 +42,7 @@ SEEDS = range(100, 116)
 
 @pytest.mark.parametrize("state", KINDS)
 def test_a_seed_decides_everything(state: str) -> None:
-    """Every byte of every answer is the same when a story is played again."""
+    """Every byte of every response is the same when a story is played again."""
     story = draw_story(3, 80, state)
     first, second = play(story), play(story)
     assert first._replace(violation=None) == second._replace(violation=None)
@@ -69,7 +69,7 @@ WALKED = {("subscription", "paused", "trialing")}
 """Transitions that :mod:`contract_tests.simulator.walks` seeks and these stories miss."""
 
 
-def test_stories_break_no_invariant_and_make_every_transition() -> None:
+def test_stories_make_every_transition_without_a_broken_invariant() -> None:
     """A state without a story has no test. Beside them are shrunk stories of fixed violations.
 
     ``python -m contract_tests.simulator stories --seed SEED --steps 80`` plays and shrinks one that
@@ -96,7 +96,7 @@ def test_stories_break_no_invariant_and_make_every_transition() -> None:
     )
 
 
-def test_walks_and_the_model_do_not_differ(tmp_path: Path) -> None:
+def test_walks_do_not_differ_from_the_model(tmp_path: Path) -> None:
     """On each kind of state. All transitions are reached: an unwalked one would prove nothing."""
     reached: Counter[Transition] = Counter()
     differences: list[str] = []
@@ -203,16 +203,16 @@ DEFECTS = (
 # fmt: on
 
 
-def test_each_seeded_defect_is_found_and_shrunk(tmp_path: Path) -> None:
+@pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: defect.name)
+def test_a_short_story_shows_each_seeded_defect(tmp_path: Path, defect: Defect) -> None:
     """A shrunk story's file breaks the same invariant alike, and nothing without the defect."""
-    for defect in DEFECTS:
-        with defect.seeded():
-            outcome = play(defect.story)
-            assert outcome.violation is not None, defect.name
-            assert outcome.violation.rule in defect.rules, defect.name
-            shrunk, outcome = search.shrunk(defect.story, outcome)
-            assert len(shrunk.steps) <= 8, defect.name
-            search.write(tmp_path / "story.json", shrunk)
-            again = search.read(tmp_path / "story.json")
-            assert play(again) == outcome, defect.name
-        assert play(again).violation is None, defect.name
+    with defect.seeded():
+        outcome = play(defect.story)
+        assert outcome.violation is not None
+        assert outcome.violation.rule in defect.rules
+        shrunk, outcome = search.shrunk(defect.story, outcome)
+        assert len(shrunk.steps) <= 8
+        search.write(tmp_path / "story.json", shrunk)
+        again = search.read(tmp_path / "story.json")
+        assert play(again) == outcome
+    assert play(again).violation is None

@@ -21,8 +21,8 @@ ONE_OF_EACH_STATUS = {ERRORS[code].status: code for code in CODES}
 
 @pytest.mark.breaks_the_document  # a code may be forced where it could not arise
 @pytest.mark.parametrize("code", CODES)
-def test_every_code_is_answered_with_its_status_and_shape(sandbox: Sandbox, code: str) -> None:
-    """The specification's codes in the document's shape for each (B-10); arranged ones alike."""
+def test_every_code_can_be_forced(sandbox: Sandbox, code: str) -> None:
+    """The specification's codes in the document's shape for each (B-10)."""
     response = sandbox.api.http.post("/customers/", json=AWA, headers={"Emulator-Answer": code})
     row, body = ERRORS[code], response.json()
     message = body.get("error", body)["message"]
@@ -39,15 +39,25 @@ def test_every_code_is_answered_with_its_status_and_shape(sandbox: Sandbox, code
         assert response.headers["retry-after"] == str(body["retry_after"]) == "1"
     if row.status == 405:
         assert response.headers["allow"]
+    assert sandbox.api.get("/customers/")["pagination"]["count"] == 0
+
+
+@pytest.mark.breaks_the_document  # a code may be forced where it could not arise
+@pytest.mark.parametrize("code", CODES)
+def test_an_arranged_code_is_as_a_forced_one(sandbox: Sandbox, code: str) -> None:
+    forced = sandbox.api.http.post("/customers/", json=AWA, headers={"Emulator-Answer": code})
     sandbox.control.post("/faults", {"then": {"code": code}})
     arranged = sandbox.api.http.post("/customers/", json=AWA)
-    assert {**arranged.json(), "request_id": None} == {**body, "request_id": None}
+    assert arranged.status_code == forced.status_code
+    assert {**arranged.json(), "request_id": None} == {**forced.json(), "request_id": None}
     assert sandbox.api.get("/customers/")["pagination"]["count"] == 0
 
 
 @pytest.mark.breaks_the_document  # a code may be forced where it could not arise
 @pytest.mark.parametrize("code", ONE_OF_EACH_STATUS.values())
-def test_every_operation_answers_a_code_whatever_it_is_sent(sandbox: Sandbox, code: str) -> None:
+def test_every_operation_responds_with_a_forced_code_whatever_it_is_sent(
+    sandbox: Sandbox, code: str
+) -> None:
     """B-94: as documented, wherever a response has this status; B-05: before the body's form."""
     headers, status = {"Emulator-Answer": code}, ERRORS[code].status
     for operation in sandbox.api.contract.operations:
@@ -68,12 +78,24 @@ def test_every_operation_answers_a_code_whatever_it_is_sent(sandbox: Sandbox, co
             assert sandbox.api.http.post(path, json=body, headers=headers).status_code == status
 
 
-def test_it_comes_after_the_key_and_before_the_body(sandbox: Sandbox) -> None:
-    """B-05: key, state of App and company, forced code, body's form. B-95: no unknown code."""
-    forced = {"Emulator-Answer": "DATABASE_ERROR"}
-    sandbox.api.rejected("POST", "/customers/", 500, "DATABASE_ERROR", content=b"{", headers=forced)
-    wrong_key = {**forced, "Authorization": "Bearer nonsense"}
+FORCED_ERROR = {"Emulator-Answer": "DATABASE_ERROR"}
+
+
+def test_a_forced_code_comes_before_the_body(sandbox: Sandbox) -> None:
+    """B-05: key, state of App and company, forced code, body's form."""
+    sandbox.api.rejected(
+        "POST", "/customers/", 500, "DATABASE_ERROR", content=b"{", headers=FORCED_ERROR
+    )
+
+
+def test_a_forced_code_comes_after_the_key(sandbox: Sandbox) -> None:
+    """B-05."""
+    wrong_key = {**FORCED_ERROR, "Authorization": "Bearer nonsense"}
     sandbox.api.rejected("POST", "/customers/", 401, "INVALID_TOKEN", json=AWA, headers=wrong_key)
+
+
+def test_an_unknown_code_cannot_be_forced(sandbox: Sandbox) -> None:
+    """B-95."""
     error = sandbox.api.rejected(
         "GET", "/customers/", 422, "INVALID_FIELD", headers={"Emulator-Answer": "OOPS"}
     )

@@ -74,38 +74,53 @@ def filled(server: RunningServer, hook: str) -> Iterator[Filled]:
         yield Filled(sandbox, list(dict.fromkeys(made)))
 
 
-@pytest.mark.parametrize("path", LISTS)
-def test_a_list_has_the_newest_first_the_order_that_it_is_asked_for_and_pages(
-    filled: Filled, path: str
-) -> None:
-    """B-17: ties in order of creation, which an order reverses with the rest; null comes first."""
-    at = filled.path(path)
-    newest_first = filled.all(at)
-    assert len(newest_first) >= 2
-    if "{" in path:
-        owner = {"customers": "customer", "webhooks": "webhook"}[path.split("/")[1]]
-        assert {row[owner] for row in newest_first} == {at.split("/")[2]}
-    oldest_first = newest_first[::-1]
+def oldest_first_of(everything: list[Any]) -> list[Any]:
+    """Return the rows of a list in the order of their creation, the list's own order for ties."""
+    oldest_first = everything[::-1]
     oldest_first.sort(key=lambda row: str(row["created_at"]))
+    return oldest_first
+
+
+@pytest.mark.parametrize("path", [path for path in LISTS if "{" in path])
+def test_a_list_of_an_object_has_its_rows_alone(filled: Filled, path: str) -> None:
+    at = filled.path(path)
+    owner = {"customers": "customer", "webhooks": "webhook"}[path.split("/")[1]]
+    assert {row[owner] for row in filled.all(at)} == {at.split("/")[2]}
+
+
+@pytest.mark.parametrize("path", LISTS)
+def test_a_list_has_the_newest_first(filled: Filled, path: str) -> None:
+    """B-17: ties in order of creation."""
+    newest_first = filled.all(filled.path(path))
+    assert len(newest_first) >= 2
+    oldest_first = oldest_first_of(newest_first)
     expected = oldest_first[::-1]
     if path in LEADING:
         expected.sort(key=lambda row: not row[LEADING[path]])
     assert newest_first == expected
     of_requests = [row["id"] for row in oldest_first if row["id"] in filled.made]
     assert of_requests == sorted(of_requests, key=filled.made.index)
-    for ordering in LISTS[path].get("ordering", Part((), {"enum": []})).node["enum"]:
+
+
+@pytest.mark.parametrize("path", [path for path, query in LISTS.items() if "ordering" in query])
+def test_a_list_has_the_order_that_it_is_asked_for(filled: Filled, path: str) -> None:
+    """B-17: ties in order of creation, which an order reverses with the rest; null comes first."""
+    at = filled.path(path)
+    oldest_first = oldest_first_of(filled.all(at))
+    for ordering in LISTS[path]["ordering"].node["enum"]:
         field = ordering.lstrip("-")
         ascending = sorted(
             oldest_first, key=lambda row, field=field: (row[field] is not None, row[field] or 0)
         )
         listed = filled.all(at, ordering=ordering)
         assert listed == (ascending[::-1] if ordering.startswith("-") else ascending), ordering
-    check_pages(filled, at, newest_first)
 
 
-def check_pages(filled: Filled, at: str, everything: list[Any]) -> None:
-    """B-19: absolute links work; a page past the end is empty, the one before it is the last."""
-    api = filled.sandbox.api
+@pytest.mark.parametrize("path", LISTS)
+def test_the_pages_of_a_list_are_the_whole_list(filled: Filled, path: str) -> None:
+    """B-19: absolute links work."""
+    api, at = filled.sandbox.api, filled.path(path)
+    everything = filled.all(at)
     for size in (1, 2, len(everything), 100):
         assert list(api.pages(at, page_size=size)) == everything, size
     whole = api.get(at, page_size=len(everything))["pagination"]
@@ -117,6 +132,14 @@ def check_pages(filled: Filled, at: str, everything: list[Any]) -> None:
         "previous": None,
     }
     assert whole.items() >= member.items()
+    assert api.get(at)["pagination"]["page_size"] == min(20, api.get(at)["pagination"]["page_size"])
+
+
+@pytest.mark.parametrize("path", LISTS)
+def test_a_page_past_the_end_is_empty(filled: Filled, path: str) -> None:
+    """B-19: the one before it is the last."""
+    api, at = filled.sandbox.api, filled.path(path)
+    everything = filled.all(at)
     for far in (len(everything) + 1, 2**63, 10**299):
         beyond = api.get(at, page=far, page_size=1)
         assert (beyond["data"], beyond["pagination"]["page"], beyond["pagination"]["next"]) == (
@@ -127,7 +150,6 @@ def check_pages(filled: Filled, at: str, everything: list[Any]) -> None:
         assert (
             api.request("GET", beyond["pagination"]["previous"]).json()["data"] == everything[-1:]
         )
-    assert api.get(at)["pagination"]["page_size"] == min(20, api.get(at)["pagination"]["page_size"])
 
 
 def fits(name: str, value: str) -> Callable[[Any], bool]:
@@ -175,8 +197,11 @@ ABSENT = {"currency": "USD", "date": "2026-01-20", "instant": "2026-01-02T00:00:
 @pytest.mark.parametrize(
     "path", [path for path, query in LISTS.items() if query.keys() - NOT_A_FIELD]
 )
-def test_a_filter_lets_pass_what_fits_and_keeps_the_order(filled: Filled, path: str) -> None:
-    """B-20: bounds are inclusive, a comma means or; a value that no object has matches nothing."""
+def test_a_filter_takes_out_what_does_not_fit(filled: Filled, path: str) -> None:
+    """B-20: bounds are inclusive, a comma means or; a value that no object has matches nothing.
+
+    The order stays.
+    """
     at = filled.path(path)
     everything = filled.all(at)
     for name, schema in LISTS[path].items():
@@ -188,7 +213,7 @@ def test_a_filter_lets_pass_what_fits_and_keeps_the_order(filled: Filled, path: 
             )
 
 
-def test_filters_and_an_order_work_together(filled: Filled) -> None:
+def test_filters_work_together_with_an_order(filled: Filled) -> None:
     everything = filled.all("/transactions/")
     one = everything[-1]
     query = {
@@ -271,7 +296,7 @@ DOCUMENTS = {"service": SERVICE, "control": bundles.load("control")}
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_what_a_parameter_does_not_take_is_rejected_and_named(sandbox: Sandbox, name: str) -> None:
+def test_the_error_of_a_wrong_value_names_its_parameter(sandbox: Sandbox, name: str) -> None:
     """B-12: digits are ASCII; parameters come before objects (B-05). A parameter is given once.
 
     B-17: "a space in between is wrong"; nor is another form a date-time. Of parameters of one

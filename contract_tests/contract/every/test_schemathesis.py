@@ -110,7 +110,7 @@ def seldom(report: DocumentResults) -> dict[str, float]:
 
 
 @pytest.mark.long
-def test_examples_and_every_point_of_the_schemas(examine: Callable[..., DocumentResults]) -> None:
+def test_requests_with_every_point_of_the_schemas(examine: Callable[..., DocumentResults]) -> None:
     report = examine("examples", "coverage")
     assert failures(report) == []
     assert seldom(report) == {}
@@ -132,7 +132,7 @@ def test_requests_made_up_at_random(examine: Callable[..., DocumentResults]) -> 
 
 
 @pytest.mark.long
-def test_what_one_answer_leads_to(examine: Callable[..., DocumentResults]) -> None:
+def test_requests_that_one_response_leads_to(examine: Callable[..., DocumentResults]) -> None:
     """The made object is read, changed, confirmed, deleted in any order; links lead right."""
     report = examine("stateful")
     assert failures(report) == []

@@ -303,7 +303,7 @@ def test_two_rules_about_one_field_are_one_invalid_field(sandbox: Sandbox) -> No
     assert len(response["errors"]["line_items.1.plan"]) == 2
 
 
-def test_every_unknown_parameter_and_field_is_reported(sandbox: Sandbox) -> None:
+def test_every_unknown_name_is_reported(sandbox: Sandbox) -> None:
     """Of every operation, those without a body or a query included."""
     for operation in of_service():
         url = re.sub(r"\{\w+\}", "x", operation.path) + "?one=1&two=2"

@@ -32,7 +32,7 @@ def test_every_operation_that_changes_something_has_a_model() -> None:
     assert run.without_model() == set()
 
 
-def test_what_was_answered_is_kept_in_sqlite() -> None:
+def test_what_had_its_response_is_kept_in_sqlite() -> None:
     """With kill -9 after the last response, and a full disk before."""
     tally = run.Tally()
     run.play("sqlite", 7, tally, SHORT, ("calm", "full"))
