@@ -66,7 +66,7 @@ def gone(pid: int) -> bool:
         return True
 
 
-def test_a_script_finds_its_sandbox_and_its_state_is_left(begin: Begin, tmp_path: Path) -> None:
+def test_a_script_finds_its_sandbox(begin: Begin, tmp_path: Path) -> None:
     """Its output is its own, its status is passed on, and what it did is left though it failed.
 
     A variable of ``serve`` is about another server; a proxy, as in CI, cannot reach this machine's

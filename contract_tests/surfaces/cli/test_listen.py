@@ -40,11 +40,10 @@ def receive_until(receiver: Receiver, number: int) -> None:
     assert len(receiver.received) >= number
 
 
-def test_deliveries_are_passed_on_as_they_are_and_shown_with_their_answers(
+def test_deliveries_are_passed_on_with_their_responses(
     sandbox: Sandbox, receiver: Receiver, listening: Start
 ) -> None:
-    """The endpoint is removed at the end."""
-    process = listening(receiver)
+    listening(receiver)
     (endpoint,) = sandbox.api.get("/webhooks/")["data"]
     secret = sandbox.api.post(f"/webhooks/{endpoint['id']}/roll-secret/")["secret"]
     receiver.reply = lambda received: Reply(
@@ -57,12 +56,31 @@ def test_deliveries_are_passed_on_as_they_are_and_shown_with_their_answers(
     assert delivery["attempts"][0]["response_body"] == "busy"
     assert len(receiver.received) == 2, "pings are answered on the spot"
     assert all(received.signed_with(secret) for received in receiver.received)
-    status, output, _ = ended(process, signal.SIGTERM)
+
+
+def test_a_line_says_each_attempt_with_its_response(
+    sandbox: Sandbox, receiver: Receiver, listening: Start
+) -> None:
+    process = listening(receiver)
+    (endpoint,) = sandbox.api.get("/webhooks/")["data"]
+    receiver.reply = lambda received: Reply(
+        200 if received.headers["emulator-attempt"] == "2" else 503, body=b"busy"
+    )
+    sandbox.customer()
+    sandbox.advance("1m")
+    (delivery,) = sandbox.deliveries(endpoint)
+    _, output, _ = ended(process, signal.SIGTERM)
     first, second = output.splitlines()
-    assert (status, sandbox.api.get("/webhooks/")["data"]) == (0, [])
     assert [line.partition(" -> ")[2].split()[0] for line in (first, second)] == ["503", "200"]
     assert all("customer.created" in line and delivery["event"] in line for line in (first, second))
     assert "(attempt 2)" in second
+
+
+def test_the_endpoint_is_removed_at_the_end(
+    sandbox: Sandbox, receiver: Receiver, listening: Start
+) -> None:
+    status, _, _ = ended(listening(receiver), signal.SIGTERM)
+    assert (status, sandbox.api.get("/webhooks/")["data"]) == (0, [])
 
 
 @pytest.mark.long
@@ -97,14 +115,15 @@ def test_it_registers_again_when_the_world_is_replaced(
     assert receiver.received[-1].event["type"] == "customer.created"
 
 
-@pytest.mark.breaks_the_document
-def test_the_secret_is_known_before_and_a_forgery_stays_a_forgery(
-    sandbox: Sandbox, receiver: Receiver, listening: Start
-) -> None:
-    """The secret is that of the key and the URL."""
+def test_the_secret_is_that_of_the_key_with_the_url(sandbox: Sandbox, receiver: Receiver) -> None:
     secret = derived_secret(sandbox.key, receiver.url)
     assert re.fullmatch(r"whsec_\w{32}", secret)
     assert secret != derived_secret("sk_test_another", receiver.url)
+
+
+@pytest.mark.breaks_the_document
+def test_a_forgery_stays_a_forgery(sandbox: Sandbox, receiver: Receiver, listening: Start) -> None:
+    secret = derived_secret(sandbox.key, receiver.url)
     listening(receiver)
     sandbox.customer()
     sandbox.settle()

@@ -79,9 +79,7 @@ def complete(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[
     return complete
 
 
-def test_commands_options_and_types_of_events_complete(
-    complete: Callable[[str], list[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_line_is_completed(complete: Callable[[str], list[str]]) -> None:
     for line, words in {
         "wo": ["world"],
         "clock ": ["show", "advance", "next", "freeze", "run"],
@@ -91,12 +89,14 @@ def test_commands_options_and_types_of_events_complete(
         "events --type inv": [type for type in EVENTS if type.startswith("inv")],
     }.items():
         assert complete(line) == words
-    monkeypatch.delenv("_PAYMENTS_EMULATOR_COMPLETE")
+
+
+def test_each_shell_has_its_script_of_completion() -> None:
     for shell in ("bash", "zsh", "fish"):
         assert "_PAYMENTS_EMULATOR_COMPLETE" in run("completion", shell).output
 
 
-def test_the_demo_shows_two_paid_months_and_correct_signatures(screen: OnScreen) -> None:
+def test_the_demo_shows_two_paid_months(screen: OnScreen) -> None:
     """README: the demo plays a customer's first two months, with each step and its request."""
     terminal = screen("demo", "--leave", NO_COLOR="1")
     assert terminal.status() == 0
@@ -202,7 +202,7 @@ def test_a_hidden_command_is_never_named(cli: Cli) -> None:
             assert f"\n  {name} " not in cli(*path, "--help").output
 
 
-def test_a_file_that_is_no_snapshot_and_no_fixture(cli: Cli, tmp_path: Path) -> None:
+def test_a_file_of_another_kind_is_rejected(cli: Cli, tmp_path: Path) -> None:
     file = tmp_path / "my shop.json"
     for content in (b"", b"\xff\xfe", b"[]", b'{"format": 1}', b"no", b"[" * 100_000):
         file.write_bytes(content)

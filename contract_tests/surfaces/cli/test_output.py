@@ -79,22 +79,27 @@ def test_each_row_is_one_line_of_a_terminal(sandbox: Sandbox, cli: Cli, screen: 
     assert [line for line in lines if len(line) > 40 and len(line.split()) > 1] == []
 
 
-def test_an_error_is_a_sentence_for_people_and_the_answer_itself_for_programs(cli: Cli) -> None:
+def test_an_error_is_a_sentence_for_people(cli: Cli) -> None:
     assert (
         cli("logs", "req_none").errors
         == "payments-emulator: There is no request req_none in the journal\n"
     )
+
+
+def test_an_error_is_the_response_itself_for_programs(cli: Cli) -> None:
     error = json.loads(cli("logs", "req_none", "--json").errors)
     assert (error["code"], error["status"]) == ("NOT_FOUND", 404)
 
 
 @pytest.mark.parametrize("command", ["events", "emails", "schedule", "world list"])
-def test_an_empty_result_is_a_sentence_for_people_and_nothing_for_programs(
-    cli: Cli, command: str
-) -> None:
+def test_an_empty_result_is_a_sentence_for_people(cli: Cli, command: str) -> None:
     result = cli(*command.split())
     assert (result.status, result.output) == (0, "")
     assert result.errors.endswith(".\n")
+
+
+@pytest.mark.parametrize("command", ["events", "emails", "schedule", "world list"])
+def test_an_empty_result_is_nothing_for_programs(cli: Cli, command: str) -> None:
     assert cli(*command.split(), "--json") == (0, "", "")
 
 
@@ -182,10 +187,8 @@ def loaded(*line: str) -> set[str]:
     return {*done.stdout.rpartition("--")[2].split()}
 
 
-def test_a_line_loads_its_own_command_only_the_help_none_and_a_request_no_server(
-    sandbox: Sandbox,
-) -> None:
-    """So it comes fast."""
+def test_a_line_loads_its_own_command_only() -> None:
+    """And the help none, so it comes fast."""
     commands = {f"emulator.cli.{name}" for names in COMMANDS.values() for name in names}
     modules = loaded("--help")
     assert {name.partition(".")[0] for name in modules} - sys.stdlib_module_names == {
@@ -194,6 +197,12 @@ def test_a_line_loads_its_own_command_only_the_help_none_and_a_request_no_server
     }
     assert (HEAVY | commands).isdisjoint(modules)
     assert commands & loaded("world", "reset", "--help") == {"emulator.cli.world"}
+
+
+def test_a_request_loads_no_server(
+    sandbox: Sandbox,
+) -> None:
+    """So it comes fast."""
     heavy = HEAVY | {
         "starlette",
         "babel",

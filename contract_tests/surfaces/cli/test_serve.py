@@ -86,7 +86,7 @@ def rejected(*options: str | Path, **environment: str) -> str:
     return ended.errors
 
 
-def test_it_says_where_it_is_and_that_it_is_ready(serve: Serve, tmp_path: Path) -> None:
+def test_a_server_says_where_to_reach_it(serve: Serve, tmp_path: Path) -> None:
     """The addresses, and ``Ready.`` last; the port file holds the port and nothing else."""
     file = tmp_path / "port"
     file.write_text("4747\n")
@@ -188,10 +188,8 @@ def test_a_broken_fixture_file_is_reported_in_one_line(
     assert message in line
 
 
-def test_fixtures_apply_the_later_over_the_earlier_and_an_app_over_all(
-    serve: Serve, tmp_path: Path
-) -> None:
-    """Settings for all Apps or one, YAML or JSON, several files; a folder's in order of names.
+def test_fixtures_apply_the_later_over_the_earlier(serve: Serve, tmp_path: Path) -> None:
+    """Those of an App over those of all; YAML or JSON; a folder's files in order of names.
 
     B-02, B-04: the keys are known that they list, and magic ones.
     """
@@ -319,10 +317,13 @@ LAST_WORDS = {
 }
 
 
-def test_it_ends_with_its_standard_input_and_clients_that_wait_get_an_answer(
+def test_a_server_ends_with_its_standard_input(
     tmp_path: Path,
 ) -> None:
-    """However the pipe's program ends, the system closes the pipe; its content is ignored."""
+    """However the pipe's program ends, the system closes the pipe; its content is ignored.
+
+    Clients that wait get a response.
+    """
     state = tmp_path / "worlds.json"
     command = [*COMMAND, "serve", "--port", "0", "--exit-with-stdin", "--state", f"tinydb:{state}"]
     pipes: Any = {

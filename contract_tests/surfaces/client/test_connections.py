@@ -95,14 +95,20 @@ def test_a_response_that_is_none_is_an_error_of_the_connection(response: bytes) 
         Connections(url, SHORT_TIMEOUTS).exchange(GET)
 
 
-def test_who_does_not_respond_is_not_waited_for_and_nobody_there_is_said() -> None:
+def test_a_server_that_does_not_respond_is_not_waited_for() -> None:
     ended = threading.Event()
     with listening(lambda connection: bool(ended.wait(5))) as (url, _):
         with pytest.raises(ConnectionBroke, match="timed out"):
             Connections(url, Timeouts(connect=5, response=0.05)).exchange(GET)
         ended.set()
-    with pytest.raises(NoConnection, match="refused"):
-        Connections(url, SHORT_TIMEOUTS).exchange(GET)
+
+
+def test_a_server_that_is_not_there_is_named() -> None:
+    with socket.socket() as reserved:
+        reserved.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{reserved.getsockname()[1]}"
+        with pytest.raises(NoConnection, match="refused"):
+            Connections(url, SHORT_TIMEOUTS).exchange(GET)
 
 
 @pytest.mark.parametrize(
