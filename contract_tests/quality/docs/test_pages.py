@@ -172,7 +172,7 @@ def test_each_table_is_on_a_page() -> None:
     assert [table for table in TABLES if f"<!-- begin: {table} -->" not in text] == []
 
 
-def test_the_types_of_the_answers_are_those_of_the_documents() -> None:
+def test_the_types_of_the_responses_are_those_of_the_documents() -> None:
     """Else: python -m contract_tests.quality.docs.response_types"""
     *stubs, (node, text) = response_types.files()
     for python, types in stubs:

@@ -47,7 +47,7 @@ ABOUT_OTHERS = (
     "contract_tests/contract/document/test_bundles.py",
     "contract_tests/contract/every/test_schemathesis.py",
     "contract_tests/quality/drift/test_command_line.py",
-    "contract_tests/surfaces/control/test_requests.py::test_it_runs_and_sends_the_same",
+    "contract_tests/surfaces/control/test_requests.py::test_the_code_of_a_request_sends_the_same",
     "contract_tests/surfaces/pages/test_docs.py::test_every_link_within_the_pages_leads_somewhere",
 )
 """Tests that take long, or need the built guide, which the copy has not, and examine nothing that a

@@ -152,9 +152,7 @@ def asked(sandbox: Sandbox) -> Any:
 
 
 @pytest.mark.long
-def test_it_rings_by_itself_and_everyone_can_use_it(
-    sandbox: Sandbox, surf: Surf, handset: str
-) -> None:
+def test_the_phone_rings_by_itself(sandbox: Sandbox, surf: Surf, handset: str) -> None:
     tab = surf("about:blank", **PHONE_SIZED)
     with tab.expect_response(lambda response: "/_emulator/console/stream" in response.url):
         tab.goto(f"{handset}&lang=fr")

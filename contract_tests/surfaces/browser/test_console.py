@@ -285,9 +285,7 @@ TASKS = [
 
 
 @pytest.mark.long
-def test_each_task_takes_few_clicks_without_a_dead_end_and_its_answer_is_in_view(
-    sandbox: Sandbox, surf: Surf
-) -> None:
+def test_each_task_takes_few_clicks_without_a_dead_end(sandbox: Sandbox, surf: Surf) -> None:
     """Two clicks for a question of the guide or from the overview, three from an object's page."""
     questions = [task.name for task in TASKS if task.name.endswith("?")]
     assert re.findall(r"^## (.+\?)$", GUIDE.read_text("utf-8"), re.MULTILINE) == questions

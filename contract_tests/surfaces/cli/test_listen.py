@@ -134,7 +134,7 @@ def test_a_forgery_stays_a_forgery(sandbox: Sandbox, receiver: Receiver, listeni
 
 
 @pytest.mark.long
-def test_it_ends_while_the_emulator_does_not_answer(receiver: Receiver, listening: Start) -> None:
+def test_it_ends_while_the_emulator_does_not_respond(receiver: Receiver, listening: Start) -> None:
     """As one that is paused in a container: it takes connections and never says a word."""
     with ServerProcess("--quiet") as emulator:
         listener = listening(receiver, "--url", emulator.url, "--key", "sk_test_demo")

@@ -39,7 +39,7 @@ ENDPOINTS = {
 }
 
 
-def test_a_command_answers_as_its_endpoint(sandbox: Sandbox, cli: Cli) -> None:
+def test_a_command_prints_the_response_of_its_endpoint(sandbox: Sandbox, cli: Cli) -> None:
     """For programs, with ``--json``: an object a line."""
     customer = sandbox.subscribe()["customer"]
     sandbox.control.post("/snapshots", {"name": "saved"})

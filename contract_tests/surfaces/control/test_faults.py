@@ -200,7 +200,7 @@ def test_how_often_a_fault_strikes(sandbox: Sandbox) -> None:
 
 
 @undocumented
-def test_any_answer_at_all(sandbox: Sandbox) -> None:
+def test_any_response_at_all(sandbox: Sandbox) -> None:
     """A 429 says when to come back."""
     for then, content_type, content in (
         ({"status": 503, "body": {"down": True}}, "application/json", b'{"down":true}'),

@@ -250,7 +250,7 @@ def test_a_forged_or_altered_request_is_recognised(sandbox: Sandbox, http: httpx
         assert (signature["valid"], signature["webhook"]) == verdict, (content[:40], headers)
 
 
-def test_the_url_says_how_it_answers(sandbox: Sandbox, http: httpx.Client) -> None:
+def test_the_url_of_an_inbox_says_how_it_responds(sandbox: Sandbox, http: httpx.Client) -> None:
     """It goes before what was set, for this inbox alone; an inbox may be called response."""
     sandbox.inbox_responses("shop", status=503)
     for status in (200, 204, 301, 599):

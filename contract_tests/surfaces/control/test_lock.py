@@ -174,7 +174,7 @@ def test_no_trick_makes_another_name_one_of_this_machine(server: RunningServer) 
             assert line.recv(100).startswith(f"HTTP/1.1 {status}".encode()), head
 
 
-def test_a_server_on_loopback_answers_to_names_of_loopback_only() -> None:
+def test_a_server_on_loopback_responds_to_names_of_loopback_only() -> None:
     """``serve`` starts so: a page that points its own name here (DNS rebinding) reaches nothing."""
     key = {"Authorization": "Bearer sk_test_lock"}
     with (

@@ -41,7 +41,7 @@ def world(sandbox: Sandbox) -> Any:
     return exported
 
 
-def test_every_request_to_the_service_is_filed_with_its_answer(sandbox: Sandbox) -> None:
+def test_every_request_to_the_service_is_filed_with_its_response(sandbox: Sandbox) -> None:
     customer = sandbox.customer()
     sandbox.api.rejected(
         "POST", "/customers/", 422, "MISSING_FIELD", json={"email": "b@example.com"}

@@ -150,7 +150,7 @@ def test_webhooks_and_waits_work_while_time_stands_still(world: Emulator) -> Non
 
 
 @pytest.mark.parametrize("world", ["local_server"], indirect=True)
-def test_a_move_on_an_event_loop_leaves_it_free_to_answer(world: Emulator, freeze: Freeze) -> None:
+def test_a_move_on_an_event_loop_leaves_it_free_to_respond(world: Emulator, freeze: Freeze) -> None:
     async def story() -> None:
         async with AsyncEmulator(world) as emulator:
             with freeze("2024-01-31") as frozen:

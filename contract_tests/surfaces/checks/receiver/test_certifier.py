@@ -391,7 +391,7 @@ def test_a_receiver_that_takes_no_good_event_is_asked_no_more() -> None:
     )
 
 
-def test_a_receiver_that_does_not_answer_the_ping_in_time_is_none() -> None:
+def test_a_receiver_that_does_not_respond_to_the_ping_in_time_is_none() -> None:
     """It takes connections but reads nothing; the time is short, as no receiver may manage it."""
     with (
         socket.create_server(("127.0.0.1", 0)) as silent,
