@@ -71,7 +71,7 @@ def test_it_shows_who_is_paid_what_for_by_whom(sandbox: Sandbox) -> None:
     ],
     ids=["transfer", "slow phone", "silent phone"],
 )
-def test_a_payment_under_way_is_waited_for_and_then_leads_on(
+def test_a_payment_under_way_is_waited_for(
     sandbox: Sandbox, fields: dict[str, str], after: str, problem: str | None
 ) -> None:
     """B-54: …0006 succeeds after 60 s."""
@@ -94,7 +94,7 @@ def test_a_payment_under_way_is_waited_for_and_then_leads_on(
     assert str(page.elements["return"]["href"]).endswith(made["id"])
 
 
-def test_failure_says_what_happened_and_lets_the_buyer_try_again(sandbox: Sandbox) -> None:
+def test_a_failure_lets_the_buyer_try_again(sandbox: Sandbox) -> None:
     """CheckoutSession states: payment_failed, the session stays open; each attempt is a new intent.
 
     The form that failed makes no other. Success leads to the merchant, with the id for
@@ -124,7 +124,7 @@ def test_failure_says_what_happened_and_lets_the_buyer_try_again(sandbox: Sandbo
     assert len(intents(sandbox)) == 5
 
 
-def test_a_tester_answers_in_place_of_phone_and_bank_and_a_buyer_at_a_step(
+def test_a_decision_on_the_page_ends_a_payment_under_way(
     sandbox: Sandbox,
 ) -> None:
     """B-54: …3220 is requires_action until it is confirmed on the page. A decision is made once."""
@@ -173,7 +173,7 @@ def test_an_expired_page_says_so(sandbox: Sandbox) -> None:
     assert intents(sandbox) == []
 
 
-def test_setup_saves_the_method_and_charges_nothing(sandbox: Sandbox) -> None:
+def test_a_setup_saves_the_method_without_a_charge(sandbox: Sandbox) -> None:
     """B-54, B-58: a checked card is saved once the buyer confirms: magic values decide."""
     customer = sandbox.customer()["id"]
     for do, ends, saved in (
@@ -206,7 +206,7 @@ def test_setup_saves_the_method_and_charges_nothing(sandbox: Sandbox) -> None:
     assert intents(sandbox) == []
 
 
-def test_a_subscription_says_what_it_will_charge_and_when(sandbox: Sandbox) -> None:
+def test_a_subscription_announces_its_charges(sandbox: Sandbox) -> None:
     """After a canceled subscription's last period nothing is charged, so nothing is announced."""
     plan = sandbox.plan(trial_period_days=7)
     customer = sandbox.customer()["id"]
@@ -235,7 +235,7 @@ def test_a_subscription_says_what_it_will_charge_and_when(sandbox: Sandbox) -> N
         assert "next-charge" not in awa.open().elements
 
 
-def test_a_wrong_field_is_marked_and_nothing_is_made(sandbox: Sandbox) -> None:
+def test_a_wrong_field_is_marked_without_a_payment(sandbox: Sandbox) -> None:
     with buyer(sandbox, session(sandbox)) as awa:
         for fields, wrong in (
             ({**CARD, "number": "4242 4242 4242 4241"}, "number"),

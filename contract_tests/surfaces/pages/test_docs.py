@@ -28,7 +28,7 @@ def site(server: RunningServer) -> Iterator[httpx.Client]:
         yield client
 
 
-def test_a_page_loads_nothing_from_elsewhere_and_may_run_nothing_of_others(
+def test_a_page_loads_nothing_from_elsewhere(
     site: httpx.Client,
 ) -> None:
     assets: set[str] = set()
@@ -46,6 +46,11 @@ def test_a_page_loads_nothing_from_elsewhere_and_may_run_nothing_of_others(
             "text/javascript",
             "text/css",
         )
+
+
+def test_an_unknown_page_is_not_found(
+    site: httpx.Client,
+) -> None:
     names = ("swagger-ui.css.map", "..%2f..%2f__init__.py", "")
     for path in ("/nothing/<script>", *(f"/docs/assets/{name}" for name in names)):
         response = site.get(path)
@@ -81,7 +86,8 @@ def test_what_stands_in_the_guide_once_stands_here_once(
         )
 
 
-def test_the_first_page_says_the_two_values_and_three_links(server: RunningServer) -> None:
+def test_the_first_page_says_where_to_begin(server: RunningServer) -> None:
+    """By two values and three links."""
     with http_client(base_url=server.url) as client:
         places = client.get("/").json()
         assert (places["service"], places["key"]) == (f"{server.url}/v1", "sk_test_demo")
@@ -116,23 +122,27 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[httpx.Cl
         yield client
 
 
-def test_a_page_of_the_guide_is_served_and_nothing_around_it(
-    served: httpx.Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_page_of_the_guide_is_served(served: httpx.Client) -> None:
     page = served.get("/docs/guide/renewals/")
     assert page.text == "<h1>Test renewals</h1>"
     assert page.headers["Content-Security-Policy"].startswith(
         "default-src 'none'; script-src 'self'"
     )
     assert served.get("/docs/guide").headers["Location"] == "/docs/guide/"
+
+
+def test_nothing_around_the_guide_is_served(served: httpx.Client) -> None:
     for path in ("nothing/", "%2e%2e/secret.txt", "..%2fsecret.txt", "%00"):
         assert served.get(f"/docs/guide/{path}").json()["code"] == "NOT_FOUND", path
+
+
+def test_the_guide_leads_to_its_text_where_the_site_was_not_built(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(reference, "GUIDE", Path("/nowhere"))
     with (
         RunningServer() as server,
         http_client(base_url=server.url, follow_redirects=True) as client,
     ):
         places = {page: client.get(f"/docs/guide/{page}").url.path for page in ("", "renewals/")}
-    assert places == {"": "/llms.txt", "renewals/": "/docs/guide/renewals.md"}, (
-        "where the site was not built"
-    )
+    assert places == {"": "/llms.txt", "renewals/": "/docs/guide/renewals.md"}

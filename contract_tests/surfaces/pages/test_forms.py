@@ -51,7 +51,7 @@ def test_accept_language_chooses_and_lang_outdoes_it_and_stays(
     assert "Le paiement n’a pas abouti" in failed.text_of("problem")
 
 
-def test_french_through_and_through(sandbox: Sandbox) -> None:
+def test_a_french_page_is_completely_french(sandbox: Sandbox) -> None:
     codes = {value.code for value in MAGIC.values() if value.code} | {
         DEFAULT_FAILURE_CODE["payment"]
     }
@@ -115,7 +115,7 @@ def opened(sandbox: Sandbox) -> Iterator[Opens]:
         yield of
 
 
-def test_a_session_is_paid_and_its_receipt_is_shown(sandbox: Sandbox, opened: Opens) -> None:
+def test_a_session_is_paid_by_a_program(sandbox: Sandbox, opened: Opens) -> None:
     made = session(sandbox)
     here = opened(made)
     first = here.page()
@@ -129,27 +129,39 @@ def test_a_session_is_paid_and_its_receipt_is_shown(sandbox: Sandbox, opened: Op
     assert opened(f"/receipt/{receipt['id']}").page() == receipt
 
 
-def test_what_is_wrong_or_declined_may_be_tried_again_and_a_step_is_answered(
-    sandbox: Sandbox, opened: Opens
-) -> None:
+def test_a_wrong_form_is_rejected(sandbox: Sandbox, opened: Opens) -> None:
     here = opened(session(sandbox))
     assert here.send_json(422, method="mobile_money", phone="12").get("errors", {}).keys() == {
         "phone"
     }
     assert here.send_json(403, token="wrong")["problem"]
+
+
+def test_a_declined_payment_may_be_tried_again(sandbox: Sandbox, opened: Opens) -> None:
+    here = opened(session(sandbox))
     declined = here.send_json(**DECLINED)
     assert declined["state"] == "payable"
     assert declined["payment_intent"]["last_error"]["code"] == "PAYMENT_METHOD_NOT_SUPPORTED"
+
+
+def test_a_step_is_confirmed(sandbox: Sandbox, opened: Opens) -> None:
+    here = opened(session(sandbox))
     step = here.send_json(**STEP)
     assert (step["state"], step["payment_intent"]["next_action"]["type"]) == (
         "step",
         "confirm_card",
     )
     assert here.send_json(do="approve", payment=step["payment_intent"]["id"])["state"] == "paid"
+
+
+def test_a_program_is_told_when_to_look_again(sandbox: Sandbox, opened: Opens) -> None:
     here = opened(link(sandbox, collect_customer_info=False))
     waiting = here.send_json(method="mobile_money", phone="+24177000006")
     assert (waiting["state"], waiting["refresh_seconds"]) == ("waiting", 3)
     assert here.page(payment=waiting["payment_intent"]["id"])["state"] == "waiting"
+
+
+def test_a_page_that_is_closed_says_its_state(sandbox: Sandbox, opened: Opens) -> None:
     for state, make, close in (
         ("archived", link, "/payment-links/{}/archive/"),
         ("void", invoice, "/invoices/{}/void/"),
@@ -158,5 +170,8 @@ def test_what_is_wrong_or_declined_may_be_tried_again_and_a_step_is_answered(
         made = make(sandbox)
         sandbox.api.post(close.format(made["id"]))
         assert opened(made).page(410)["state"] == state
+
+
+def test_an_unknown_thing_has_no_page(opened: Opens) -> None:
     for kind in ("checkout", "pay", "invoice", "receipt"):
         assert opened(f"/{kind}/nothing").page(404)["code"] == "NOT_FOUND"

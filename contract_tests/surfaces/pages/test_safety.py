@@ -211,7 +211,7 @@ def test_a_body_that_is_no_form_does_nothing(sandbox: Sandbox) -> None:
     assert sandbox.control.get("/clock") == clock == before
 
 
-def test_a_page_offers_and_takes_only_what_a_profile_allows(sandbox: Sandbox) -> None:
+def test_a_page_takes_only_the_payments_that_a_profile_allows(sandbox: Sandbox) -> None:
     """Profile rules 4, 5, by the buyer's address (B-95; GA is 203.0.113.0/24). Nothing is made."""
     profile = {
         "name": "Not there",
