@@ -1,6 +1,6 @@
 """The population: what clients, buyers and testers ask of a world, each kind of request once.
 
-An operation yields its requests, one after the other, and is given the answer to each; ``pick``
+An operation yields its requests, one after the other, and is given the response to each; ``pick``
 gives it one of the newest objects of a kind. So the simulator plays it within its event loop, and
 :class:`Walker` over HTTP.
 """

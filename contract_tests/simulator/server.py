@@ -36,7 +36,7 @@ DRAIN_SECONDS = 2.0
 
 
 class Response(NamedTuple):
-    """An answer as a client gets it."""
+    """A response as a client gets it."""
 
     status: int
     headers: dict[str, str]

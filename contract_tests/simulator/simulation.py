@@ -40,7 +40,7 @@ LONGEST_STEP = 30.0
 """Seconds after which a step hangs."""
 
 SHORTEST_LIFE = 20 * 3600
-"""Seconds (clock of the world) in which an answer is stored for certain (B-16: a day)."""
+"""Seconds (clock of the world) in which a response is stored for certain (B-16: a day)."""
 
 Step = Mapping[str, Any]
 Action = Callable[..., Any]
@@ -75,7 +75,7 @@ class Rejected(Exception):
 
 
 class Given(NamedTuple):
-    """A request with an Idempotency-Key that was answered, sent when it was ``at`` in its world."""
+    """A request with an Idempotency-Key with its response, sent when it was ``at`` in its world."""
 
     path: str
     body: Any
@@ -147,7 +147,7 @@ class Place:
         return response.json()
 
     async def repeat(self, number: int) -> None:
-        """Send a request again: the answer is the same, byte for byte, and nothing happens."""
+        """Send a request again: the response is the same, byte for byte, and nothing happens."""
         if not self.given:
             raise Rejected("no answer yet")
         given = self.given[number % len(self.given)]
@@ -194,7 +194,7 @@ class Simulation:
         await self.send("POST", "/_emulator/clock/advance", {"by": "1h"}, key=key)
 
     async def send(self, method: str, path: str, body: Any = None, **options: Any) -> Response:
-        """Return the answer to a request; one that is wrong whatever was asked is a violation."""
+        """Return the response to a request; one that is wrong whatever was asked is a violation."""
         response = await self.server.send(method, path, body, **options)
         self.trace.update(b"%s %s %d " % (method.encode(), path.encode(), response.status))
         self.trace.update(

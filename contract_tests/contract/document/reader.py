@@ -153,7 +153,7 @@ def _examples(document: Document, part: Part, schema: Pointer) -> Iterator[Examp
 
 
 def responses(document: Document, operation: Operation) -> Iterator[tuple[str, Part]]:
-    """Yield the answers of an operation as (status, response)."""
+    """Yield the responses of an operation as (status, response)."""
     for status, response in operation.node["responses"].items():
         yield status, resolved(document, Part((*operation.pointer, "responses", status), response))
 

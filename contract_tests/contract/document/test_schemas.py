@@ -191,7 +191,7 @@ def _reachable(document: Document, roots: list[Part]) -> Iterator[Part]:
             yield part
 
 
-# -- the judge of every answer judges: each part of an answer, and webhooks
+# -- the judge of every response judges: each part of a response, and webhooks
 
 
 WRONG: tuple[dict[str, Any], ...] = (

@@ -36,7 +36,7 @@ WRITE_ONLY = {
     "createCheckoutSession.subscription_data",  # shown by the subscription that the session starts
     "finalizeInvoice.auto_send",  # it has an email sent; test_invoices looks at that
 }
-"""Fields that no answer shows."""
+"""Fields that no response shows."""
 
 
 def span(since: str, until: str) -> float:

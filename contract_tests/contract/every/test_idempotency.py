@@ -1,4 +1,4 @@
-"""Idempotency-Key: a POST is performed once and answered alike each time (B-16)."""
+"""Idempotency-Key: a POST is performed once and has the same response each time (B-16)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def customers(sandbox: Sandbox) -> int:
 def test_a_post_with_a_key_is_performed_once(
     sandbox: Sandbox, factory: ObjectFactory, id: str
 ) -> None:
-    """The first answer again, byte for byte, marked, with a request id of its own."""
+    """The first response again, byte for byte, marked, with a request id of its own."""
     sandbox.settings(refund_review=True)  # else no refund waits, to be canceled
     path, body = valid_request(factory, BY_ID[id], {})
     first, again = (post(sandbox, "once", body, path) for _ in range(2))

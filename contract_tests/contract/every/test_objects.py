@@ -18,7 +18,7 @@ from emulator.document import bundles
 UNKNOWN = "unknown"
 
 SHOWN_ONCE = {"createWebhook": {"secret"}}
-"""Fields that the answer to a creation has and a GET has not."""
+"""Fields that the response to a creation has and a GET has not."""
 
 ONE = {
     operation.path.rsplit("{", 1)[0]: operation
@@ -166,7 +166,7 @@ def test_what_belongs_to_another_object_is_not_there(
         sandbox.api.rejected(operation.method, wrong, 404, "NOT_FOUND", json=body)
 
 
-# -- the sandbox's own operations answer a production key ``SANDBOX_ONLY`` (B-07, B-60); reset
+# -- the sandbox's own operations reject a production key: ``SANDBOX_ONLY`` (B-07, B-60); reset
 
 
 @pytest.mark.parametrize(

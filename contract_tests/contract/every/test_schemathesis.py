@@ -70,7 +70,7 @@ WRONG_STATE = {
 """Links to uses of an object in another state than the one that the walk finds."""
 
 SECONDS = frozenset(map(str, range(31)))
-"""The times that an answer may be held back."""
+"""The times that a response may be held back."""
 
 
 @pytest.fixture
@@ -193,7 +193,7 @@ def test_the_control_api(sandbox: Sandbox, server: RunningServer, known: dict[st
     def adjust(case: Any) -> None:
         if str((case.query or {}).get("wait")) in SECONDS:
             case.query["wait"] = (
-                0  # to hold an answer back is what it is for, and there is nothing to wait for here
+                0  # it is for holding a response back, and there is nothing to wait for here
             )
         path = case.operation.path.removesuffix("/html").removesuffix("/raw")
         if path in known:

@@ -47,7 +47,7 @@ LIMITS_OF_MONEY = {"AMOUNT_TOO_SMALL", "AMOUNT_TOO_LARGE"}
 
 
 class Judged(Subject):
-    """One operation whose answers are held against the served documents."""
+    """One operation whose responses are held against the served documents."""
 
     def errors(self, body: Body) -> tuple[str, dict[str, list[str]]]:
         response = self.send(body)

@@ -61,7 +61,7 @@ NO_URLS = (
 )
 
 URLS = ("https://127.0.0.1:9/", "https://127.0.0.1:9", "https://[::1]:9/a?b#c")
-"""Addresses at which nothing answers, which only a webhook would notice."""
+"""Addresses at which nothing responds, which only a webhook would notice."""
 
 OTHER_FORMS: dict[str, tuple[str, ...]] = {
     "not-blank": ("", " \t", "\u00a0"),

@@ -209,7 +209,7 @@ def console_form(target: Target, amount: int) -> str:
 
 
 def streams(target: Target, amount: int) -> str:
-    """Return the answer to the last one."""
+    """Return the response to the last one."""
     with ExitStack() as stack:
         for _ in range(amount):
             line = stack.enter_context(target.line())
@@ -283,7 +283,7 @@ def worlds(target: Target, amount: int) -> str:
 
 
 def snapshots(target: Target, amount: int) -> str:
-    """Return the answer to the last one."""
+    """Return the response to the last one."""
     return [
         target.status("POST", "/_emulator/snapshots", {"name": str(number)})
         for number in range(amount)
