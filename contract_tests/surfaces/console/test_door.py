@@ -53,7 +53,7 @@ def test_nothing_is_shown_to_who_has_no_token(visitor: Visitor) -> None:
     assert visitor.http.get(f"{PLACE}stream").status_code == 403
 
 
-def test_the_token_and_no_other_opens_all_of_it(visitor: Visitor) -> None:
+def test_only_the_token_opens_the_console(visitor: Visitor) -> None:
     for token in ("", "wrong", TOKEN + " "):
         response = log_in(visitor, token)
         assert (response.status_code, "set-cookie" in response.headers) == (401, False)

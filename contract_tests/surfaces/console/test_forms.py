@@ -62,7 +62,7 @@ WRONG: tuple[tuple[str, dict[str, str], str], ...] = (
 )
 
 
-def test_what_is_wrong_is_said_and_nothing_happens(sandbox: Sandbox) -> None:
+def test_a_wrong_form_is_explained_without_any_effect(sandbox: Sandbox) -> None:
     before = sandbox.control.get("/clock")
     with visiting(sandbox) as visitor, sandbox.expect():
         for action, form, why in WRONG:
@@ -72,7 +72,7 @@ def test_what_is_wrong_is_said_and_nothing_happens(sandbox: Sandbox) -> None:
     assert sandbox.control.get("/clock") == before
 
 
-def test_what_is_arranged_is_said_in_sentences_and_removed_one_by_one(sandbox: Sandbox) -> None:
+def test_an_arranged_failure_is_a_sentence_that_can_be_removed(sandbox: Sandbox) -> None:
     """Each effect that is offered can be arranged."""
 
     def arranged(page: Page) -> list[str]:
@@ -173,7 +173,7 @@ def test_settings_are_saved_as_they_are_shown(sandbox: Sandbox) -> None:
     assert changed["merchant"] == {**unnamed, "address": ["1 rue du Port", "Libreville"]}
 
 
-def test_each_assumption_is_a_choice_with_its_sentence_and_its_meanings(sandbox: Sandbox) -> None:
+def test_each_assumption_is_a_choice_with_its_meanings(sandbox: Sandbox) -> None:
     """B-99: changed for this App, and in force on the assumptions' page where the form leads."""
     with visiting(sandbox) as visitor:
         page = visitor.open("assumptions").html
@@ -205,7 +205,7 @@ def test_each_assumption_is_a_choice_with_its_sentence_and_its_meanings(sandbox:
     assert "2xx" in in_force
 
 
-def test_a_world_is_saved_taken_out_brought_in_and_put_back(sandbox: Sandbox) -> None:
+def test_a_world_is_restored_from_an_exported_snapshot(sandbox: Sandbox) -> None:
     sandbox.customer()
     with visiting(sandbox) as visitor:
         visitor.do("save", "snapshots", name="one")
@@ -235,21 +235,31 @@ def test_a_world_is_saved_taken_out_brought_in_and_put_back(sandbox: Sandbox) ->
     assert sandbox.api.get("/customers/")["pagination"]["count"] == 0
 
 
-def test_a_request_is_undone_an_object_set_and_an_event_triggered(sandbox: Sandbox) -> None:
-    assert ACTIONS.keys() | set(STEPS_DONE.values()) == DONE.keys(), "every action has a message"
+def test_every_action_has_a_message() -> None:
+    assert ACTIONS.keys() | set(STEPS_DONE.values()) == DONE.keys()
+
+
+def test_an_object_is_set(sandbox: Sandbox) -> None:
     customer = sandbox.customer()["id"]
-    request = sandbox.control.get("/requests", operation="createCustomer")["data"][0]["id"]
     with visiting(sandbox) as visitor:
         page = visitor.do(
             "change", f"objects/{customer}", _id=customer, **{":json": '{"status": "blocked"}'}
         )
         assert "blocked" in page.text
-        assert sandbox.control.get(f"/objects/{customer}")["status"] == "blocked"
-        assert (
-            visitor.do("trigger", "events", event="invoice.paid").text_of("notice")
-            == "Triggered invoice.paid."
-        )
-        assert "invoice.paid" in [event["type"] for event in sandbox.events()]
+    assert sandbox.control.get(f"/objects/{customer}")["status"] == "blocked"
+
+
+def test_an_event_is_triggered(sandbox: Sandbox) -> None:
+    with visiting(sandbox) as visitor:
+        page = visitor.do("trigger", "events", event="invoice.paid")
+        assert page.text_of("notice") == "Triggered invoice.paid."
+    assert "invoice.paid" in [event["type"] for event in sandbox.events()]
+
+
+def test_a_request_with_its_effects_is_undone(sandbox: Sandbox) -> None:
+    customer = sandbox.customer()["id"]
+    request = sandbox.control.get("/requests", operation="createCustomer")["data"][0]["id"]
+    with visiting(sandbox) as visitor:
         page = visitor.open(f"requests/{request}")
         assert customer in page.text_of("fields")
         assert "customer.created" in page.text_of("caused")

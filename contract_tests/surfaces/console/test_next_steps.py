@@ -355,7 +355,7 @@ def test_money_is_refunded_as_people_write_it(
 # -- A request of the journal is sent again from its page, changed or not, to the two APIs alone
 
 
-def test_a_request_is_sent_again_and_the_new_one_is_shown(sandbox: Sandbox) -> None:
+def test_a_request_is_sent_again(sandbox: Sandbox) -> None:
     """Changed or not, with its query; a rejected one is shown too. Unsendable ones are not sent."""
     sandbox.customer(name="Awa <b>")
     before = sandbox.control.get("/requests", operation="createCustomer")["data"][0]["id"]
