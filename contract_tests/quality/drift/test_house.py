@@ -183,27 +183,32 @@ def imported(files: Iterable[Path]) -> set[str]:
     return distributions - {"payments-emulator"}
 
 
-def test_each_package_that_is_imported_is_declared_and_the_other_way_round() -> None:
-    extras = {
-        extra: {name(requirement) for requirement in given}
-        for extra, given in PROJECT["optional-dependencies"].items()
-    }
-    tests = extras.pop("test")
-    del extras["lint"]
-    needed = {name(requirement) for requirement in PROJECT["dependencies"]}.union(*extras.values())
+def declared() -> dict[str, set[str]]:
+    """Return the declared packages by extra; those always needed under ``""``."""
+    groups = {"": PROJECT["dependencies"], **PROJECT["optional-dependencies"]}
+    return {extra: {name(requirement) for requirement in given} for extra, given in groups.items()}
+
+
+def test_the_declared_packages_are_those_that_are_imported() -> None:
+    extras = declared()
+    del extras["test"], extras["lint"]
+    needed = set().union(*extras.values())
     assert imported(HOUSE.rglob("*.py")) - OF_ANOTHER.keys() == needed
+
+
+def test_a_declared_package_of_the_tests_is_used() -> None:
     used = imported(
         file
         for folder in ("emulator", "contract_tests", "docs")
         for file in (ROOT / folder).rglob("*.py")
     )
-    assert tests - used == RUN_BY_NAME
+    assert declared()["test"] - used == RUN_BY_NAME
 
 
 # -- sizes: no room has a budget; trees, pages, modules and functions have a ceiling
 
 
-def test_the_tree_the_pages_and_every_module_and_function_are_small_enough() -> None:
+def test_no_part_of_the_tree_is_too_large() -> None:
     assert list(too_large(ROOT)) == []
 
 

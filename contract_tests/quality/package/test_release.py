@@ -77,7 +77,7 @@ def stamped(tmp_path: Path) -> Mapping[str, str]:
     return {name.as_posix(): (tmp_path / name).read_text("utf-8") for name in places}
 
 
-def test_a_release_names_its_version_and_its_repository(stamped: Mapping[str, str]) -> None:
+def test_a_release_names_itself(stamped: Mapping[str, str]) -> None:
     assert 'VERSION = "7.8.9rc1"' in stamped["emulator/version.py"]
     npm, server = (json.loads(stamped[name]) for name in (NPM, "server.json"))
     assert (npm["version"], npm["config"]["package"]) == (
@@ -98,7 +98,7 @@ def test_a_release_names_its_version_and_its_repository(stamped: Mapping[str, st
     )
 
 
-def test_pages_of_a_release_name_no_clone_and_no_placeholder(stamped: Mapping[str, str]) -> None:
+def test_pages_of_a_release_name_no_placeholder(stamped: Mapping[str, str]) -> None:
     """A checkout has placeholders, which are openly such."""
     left = (
         r"git\.example\.com|\bexample/payments|released -->|a clone|\./payments-emulator|replace \""
