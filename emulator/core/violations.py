@@ -2,9 +2,9 @@
 
 A client learns of everything that is wrong with a request at once (B-12): its form by the schema
 and, beyond that, by the rules of its operation. So the function of an operation checks each rule in
-a block ``with found:``, where it also derives what it needs later, and changes nothing before
-``found.done()``; ``products.create`` is the shortest example. Where the form is invalid, the
-function is given the valid part of the body and comes as far as ``found.done()``.
+a block ``with violations:``, where it also derives what it needs later, and changes nothing before
+``violations.done()``; ``products.create`` is the shortest example. Where the form is invalid, the
+function is given the valid part of the body and comes as far as ``violations.done()``.
 """
 
 from __future__ import annotations

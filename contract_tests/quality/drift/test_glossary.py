@@ -131,7 +131,7 @@ def test_an_exception_of_the_glossary_is_a_part_of_the_code() -> None:
 @pytest.mark.parametrize(
     ("source", "broken"),
     [
-        ("def answered(): ...", ["answered"]),
+        ("def lost_answers(): ...", ["lost_answers"]),
         ("class LateAnswer: ...", ["LateAnswer"]),
         ("class Reply:\n    answer_text: str", ["answer_text"]),
         ("def reply(answer): ...", ["answer"]),

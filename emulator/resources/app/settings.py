@@ -143,15 +143,15 @@ def merchant_name(world: World) -> str:
 
 def merged(*changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return changes of settings as one; later values win, for assumptions by name (B-99)."""
-    found: dict[str, Any] = {}
-    for each in changes:
-        read = {
+    result: dict[str, Any] = {}
+    for change in changes:
+        readings = {
             name: value
-            for part in (found, each)
+            for part in (result, change)
             for name, value in (part.get("assumptions") or {}).items()
         }
-        found = {**found, **each, **({"assumptions": read} if read else {})}
-    return found
+        result = {**result, **change, **({"assumptions": readings} if readings else {})}
+    return result
 
 
 def changed(
