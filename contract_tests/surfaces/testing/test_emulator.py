@@ -35,13 +35,19 @@ from emulator.testing import (
 from emulator.testing.collector import WebhookCollector
 
 
-def test_the_package_has_it_and_to_import_it_is_quick_and_silent() -> None:
-    """Neither the server nor anything it needs is loaded before one is asked for."""
+def test_the_package_has_the_helpers() -> None:
     assert emulator.Emulator is Emulator
     assert callable(emulator.verify_webhook)
     assert Path(emulator.__path__[0], "py.typed").is_file(), "type checkers read the annotations"
+
+
+def test_a_name_that_the_package_has_not_is_named() -> None:
     with pytest.raises(AttributeError, match="no attribute 'Emulater'"):
         _ = emulator.Emulater  # type: ignore[attr-defined]
+
+
+def test_to_import_the_helpers_loads_no_server() -> None:
+    """Neither the server nor anything it needs is loaded before one is asked for; all is silent."""
     heavy = (
         "[name for name in ('connexion', 'uvicorn', 'httptools', 'babel') if name in sys.modules]"
     )
@@ -57,19 +63,24 @@ def settings(world: Emulator, *names: str) -> list[int]:
     return [values[name] for name in names]
 
 
-def test_a_seed_settings_and_fixture_files_say_how_the_world_starts(
+def begun(local_server: LocalServer, seed: int, fixtures: Path) -> Emulator:
+    """Return a world whose settings come from a file of fixtures and from its arguments."""
+    fixtures.write_text("settings: {tax_rate: 18, minimum_amount: 5}")
+    start: Any = {"settings": {"tax_rate": 20}, "fixtures": fixtures}
+    return Emulator(key="sk_test_settings-and-fixtures", seed=seed, server=local_server, **start)
+
+
+def test_a_world_starts_with_its_fixtures_below_its_settings(
     local_server: LocalServer, tmp_path: Path
 ) -> None:
-    fixtures = tmp_path / "shop.yaml"
-    fixtures.write_text("settings: {tax_rate: 18, minimum_amount: 5}")
+    with begun(local_server, 7, tmp_path / "shop.yaml") as world:
+        assert settings(world, "tax_rate", "minimum_amount") == [20, 5]
+        assert world.configure(tax_rate=0)["tax_rate"] == 0
 
+
+def test_a_seed_decides_the_ids_of_a_world(local_server: LocalServer, tmp_path: Path) -> None:
     def ids(seed: int) -> list[str]:
-        start: Any = {"settings": {"tax_rate": 20}, "fixtures": fixtures}
-        with Emulator(
-            key="sk_test_settings-and-fixtures", seed=seed, server=local_server, **start
-        ) as world:
-            assert settings(world, "tax_rate", "minimum_amount") == [20, 5]
-            assert world.configure(tax_rate=0)["tax_rate"] == 0
+        with begun(local_server, seed, tmp_path / "shop.yaml") as world:
             subscription = world.subscription()
             return [subscription["id"], subscription["customer"]]
 
@@ -113,32 +124,62 @@ def test_without_a_server_one_is_started_which_is_gone_with_the_block() -> None:
     ] == []
 
 
-def test_the_clock_moves_by_durations_and_to_instants(world: Emulator) -> None:
-    world.clock.advance("31d")
-    assert world.clock.now == "2026-02-01T00:00:00.000Z"
-    world.clock.advance(dt.timedelta(hours=1, seconds=0.5))
-    assert world.clock.datetime == dt.datetime(2026, 2, 1, 1, 0, 0, 500_000, tzinfo=dt.UTC)
-    world.clock.advance(to=dt.datetime(2026, 3, 1, tzinfo=dt.UTC))
-    assert world.clock.freeze(at="2026-03-02T00:00:00Z")["now"] == "2026-03-02T00:00:00.000Z"
-    world.clock.advance(to=dt.date(2026, 3, 4))
-    assert world.clock.freeze(at=dt.date(2026, 3, 5))["now"] == "2026-03-05T00:00:00.000Z"
+@pytest.mark.parametrize(
+    ("duration", "now"),
+    [
+        ("31d", "2026-02-01T00:00:00.000Z"),
+        (dt.timedelta(hours=1, seconds=0.5), "2026-01-01T01:00:00.500Z"),
+    ],
+    ids=str,
+)
+def test_the_clock_moves_by_a_duration(world: Emulator, duration: Any, now: str) -> None:
+    world.clock.advance(duration)
+    assert world.clock.now == now
+
+
+@pytest.mark.parametrize(
+    "instant", ["2026-03-04T00:00:00Z", dt.datetime(2026, 3, 4, tzinfo=dt.UTC), dt.date(2026, 3, 4)]
+)
+def test_the_clock_moves_to_an_instant(world: Emulator, instant: Any) -> None:
+    world.clock.advance(to=instant)
+    assert world.clock.datetime == dt.datetime(2026, 3, 4, tzinfo=dt.UTC)
+
+
+@pytest.mark.parametrize("instant", ["2026-03-02T00:00:00Z", dt.date(2026, 3, 2)])
+def test_the_clock_freezes_at_an_instant(world: Emulator, instant: Any) -> None:
+    assert world.clock.freeze(at=instant)["now"] == "2026-03-02T00:00:00.000Z"
+
+
+def test_the_clock_runs(world: Emulator) -> None:
     assert world.clock.run(rate=60)["mode"] == "running"
 
 
-def test_the_schedule_shows_what_will_come_and_the_clock_goes_there(world: Emulator) -> None:
+def test_the_next_job_is_that_of_the_schedule(world: Emulator) -> None:
     assert world.clock.next_job() is None
     subscription = world.subscription()
     job = world.clock.next_job()
     assert job is not None
     assert job["object"] == subscription["id"]
-    world.clock.advance("1s")
+
+
+def test_the_schedule_shows_the_jobs_to_come(world: Emulator) -> None:
+    world.subscription()
     renewals = [
         job["due_at"] for job in world.clock.schedule("65d") if job["kind"] == "subscription.renew"
     ]
     assert renewals == ["2026-02-01T00:00:00.000Z", "2026-03-01T00:00:00.000Z"]
+
+
+def test_the_clock_goes_to_the_next_job(world: Emulator) -> None:
+    world.subscription()
+    world.clock.advance("1s")
     world.clock.advance(until="next")
     assert world.clock.now == "2026-02-01T00:00:00.000Z"
-    assert world.clock.advance(until_event="invoice.paid")["now"] == "2026-03-01T00:00:00.000Z"
+
+
+def test_the_clock_goes_to_the_next_event_of_a_type(world: Emulator) -> None:
+    world.subscription()
+    assert world.clock.advance(until_event="invoice.paid")["now"] == "2026-02-01T00:00:00.000Z"
 
 
 def test_an_error_of_the_service_is_raised_with_all_it_says(world: Emulator) -> None:
@@ -165,25 +206,41 @@ def test_an_error_of_the_service_is_raised_with_all_it_says(world: Emulator) -> 
         world.api.get("/v1/customers/")
 
 
-def test_factories_have_defaults_that_work_and_take_objects_for_ids(world: Emulator) -> None:
+def test_customers_that_are_not_described_differ(world: Emulator) -> None:
     first, second = world.customer(), world.customer(name="Ben Obi")
     assert [customer["email"] for customer in (first, second)] == [
         "customer-1@example.com",
         "customer-2@example.com",
     ]
     assert second["firstname"] == "Ben"
-    assert (
-        world.subscription()["status"]
-        == world.subscription(customer=first, plan=world.plan())["status"]
-        == "active"
-    )
+
+
+def test_a_subscription_that_is_not_described_is_paid(world: Emulator) -> None:
+    assert world.subscription()["status"] == "active"
+
+
+def test_a_factory_takes_objects_for_ids(world: Emulator) -> None:
+    customer, plan = world.customer(), world.plan()
+    subscription = world.subscription(customer=customer, plan=plan)
+    assert (subscription["customer"], subscription["plan"]) == (customer["id"], plan["id"])
+    assert world.session(mode="setup", customer=customer)["customer"] == customer["id"]
+
+
+def test_a_subscription_with_a_price_of_its_own_has_no_plan(world: Emulator) -> None:
     assert world.subscription(unit_amount=700, interval="week")["plan"] is None
-    assert [
-        world.pay(world.session(mode=mode))["status"] for mode in ("payment", "subscription")
-    ] == ["succeeded"] * 2
-    assert world.session(mode="setup", customer=second)["customer"] == second["id"]
+
+
+@pytest.mark.parametrize("mode", ["payment", "subscription"])
+def test_a_session_that_is_not_described_can_be_paid(world: Emulator, mode: str) -> None:
+    assert world.pay(world.session(mode=mode))["status"] == "succeeded"
+
+
+def test_a_session_for_an_email_has_no_customer(world: Emulator) -> None:
     assert world.session(customer_email="new@example.com")["customer"] is None
-    assert world.invoice(customer=second, finalize=False)["status"] == "draft"
+
+
+def test_an_invoice_stays_a_draft_if_it_is_not_to_be_finalized(world: Emulator) -> None:
+    assert world.invoice(finalize=False)["status"] == "draft"
 
 
 @pytest.mark.parametrize(
@@ -208,49 +265,83 @@ def test_a_buyer_pays_by_what_is_said(
     )
 
 
-def test_a_buyer_pays_what_is_named_by_what_is_allowed_and_fails_as_arranged(
-    world: Emulator,
-) -> None:
-    assert world.pay(world.invoice()["id"])["amount"] == 3000
-    assert world.pay(world.invoice()["payment_url"])["amount"] == 3000
+@pytest.mark.parametrize("field", ["id", "payment_url"])
+def test_a_buyer_pays_an_object_by_its_id_or_page(world: Emulator, field: str) -> None:
+    assert world.pay(world.invoice()[field])["amount"] == 3000
+
+
+def test_a_buyer_pays_by_a_method_that_is_allowed(world: Emulator) -> None:
     session = world.session(payment_method_types=["bank_card"])
+    assert world.pay(f"{session['url']}?language=fr")["payment_method_type"] == "bank_card"
+
+
+def test_a_payment_fails_as_arranged(world: Emulator) -> None:
+    session = world.session()
     world.fail_next(code="INSUFFICIENT_FUNDS")
     assert world.pay(session["id"])["last_error"]["code"] == "INSUFFICIENT_FUNDS"
-    assert world.pay(f"{session['url']}?language=fr")["payment_method_type"] == "bank_card"
+
+
+def test_the_story_says_why_a_payment_was_declined(world: Emulator) -> None:
+    session = world.session()
+    world.fail_next(code="INSUFFICIENT_FUNDS")
+    world.pay(session["id"])
+    world.pay(session["id"])
     declined, paid = [line for line in world.story().splitlines() if "/pay ->" in line][-2:]
     assert declined.endswith(
         "-> 200 declined, INSUFFICIENT_FUNDS: The buyer's funds are insufficient."
     )
     assert paid.endswith("-> 200")
+
+
+def test_an_object_that_nobody_pays_is_rejected(world: Emulator) -> None:
     with pytest.raises(
         ValueError,
         match=r"'cust_1' is not payable. Give the id, or the URL of the page, of a checkou",
     ):
         world.pay("cust_1")
+
+
+def test_a_buyer_pays_by_one_method(world: Emulator) -> None:
     with pytest.raises(ValueError, match="pay by one of card, phone"):
         world.pay("sess_1", phone="+24177000000", card="4242424242424242")
 
 
-def test_expectations_fail_on_a_missing_and_on_an_extra_event(world: Emulator) -> None:
-    """They leave the failure of their block alone; nothing may be expected too."""
+def test_the_story_of_a_new_world_is_empty(world: Emulator) -> None:
     assert "No requests and no events." in world.story()
+
+
+def test_an_expectation_leaves_the_failure_of_its_block_alone(world: Emulator) -> None:
     with pytest.raises(ZeroDivisionError), world.expect("invoice.paid"):
         raise ZeroDivisionError
+
+
+def test_no_event_may_be_expected(world: Emulator) -> None:
     world.subscription()
     with world.expect():
         world.clock.advance("1s")
+
+
+def test_an_expectation_without_any_event_says_so(world: Emulator) -> None:
     with (
         pytest.raises(AssertionError, match="No event happened inside"),
         world.expect("invoice.paid"),
     ):
         pass
+
+
+def test_events_that_come_as_expected_pass(world: Emulator) -> None:
+    world.subscription()
     with world.expect(*CHARGED):
         world.clock.advance("31d")
+
+
+def test_an_expectation_names_events_that_are_missing_or_more(world: Emulator) -> None:
+    world.subscription()
     with (
         pytest.raises(AssertionError) as raised,
         world.expect("invoice.paid", "invoice.paid", "refund.succeeded"),
     ):
-        world.clock.advance("28d")
+        world.clock.advance("31d")
     lines = str(raised.value).splitlines()
     assert lines[:3] == [
         "did not happen: invoice.paid, refund.succeeded",
@@ -258,49 +349,73 @@ def test_expectations_fail_on_a_missing_and_on_an_extra_event(world: Emulator) -
         "Events inside:",
     ]
     assert [line.split()[:2] for line in lines[3:6]] == [
-        ["2026-03-01T00:00:00.000Z", type] for type in CHARGED
+        ["2026-02-01T00:00:00.000Z", type] for type in CHARGED
     ]
-    assert "next job, at 2026-04-01T00:00:00.000Z: subscription.renew sub_" in lines[6]
+    assert "next job, at 2026-03-01T00:00:00.000Z: subscription.renew sub_" in lines[6]
 
 
-def test_events_are_printed_oldest_first_and_by_object(world: Emulator) -> None:
-    """One that does not come is missed, and the events so far are shown."""
-    subscription = world.subscription(customer=world.customer(phone=FAILING_PHONE))
+@pytest.fixture
+def unpaid(world: Emulator) -> Any:
+    """A subscription whose first charge has failed."""
+    return world.subscription(customer=world.customer(phone=FAILING_PHONE))
+
+
+def test_events_are_listed_oldest_first(world: Emulator, unpaid: Any) -> None:
     assert world.events.types == ["customer.created", "subscription.created", *FAILED]
     assert (len(world.events), world.events[0]["type"]) == (4, "customer.created")
     assert [event["type"] for event in world.events] == world.events.types
-    assert [event["type"] for event in world.events.of(object=subscription)] == [
+
+
+def test_events_are_found_by_object(world: Emulator, unpaid: Any) -> None:
+    assert [event["type"] for event in world.events.of(object=unpaid)] == [
         "subscription.created",
         FAILED[1],
     ]
-    assert (
-        world.events.wait_for("subscription.created", subscription["id"])["data"]["object"][
-            "status"
-        ]
-        == "active"
-    )
+
+
+def test_an_event_that_came_is_not_waited_for(world: Emulator, unpaid: Any) -> None:
+    event = world.events.wait_for("subscription.created", unpaid["id"])
+    assert event["data"]["object"]["status"] == "active"
+
+
+def test_an_event_that_is_missing_fails_with_the_events_so_far(
+    world: Emulator, unpaid: Any
+) -> None:
     with pytest.raises(AssertionError) as raised:
         world.events.last("refund.succeeded")
     message = str(raised.value)
     assert message.startswith("refund.succeeded did not happen.\nEvents so far:\n")
     assert "customer.created  cust_" in message
     assert "next job, at 2026-01-02T00:00:00.000Z: subscription.retry" in message
+
+
+def test_an_event_is_triggered(world: Emulator) -> None:
     assert world.trigger("refund.failed") in list(world.events)
     assert world.trigger("invoice.paid", wait=False)["type"] == "invoice.paid"
 
 
-def test_emails_are_found_by_address_and_kind(world: Emulator) -> None:
+def test_an_email_is_found_by_its_address(world: Emulator) -> None:
     world.subscription()
     (receipt,) = world.emails.to("customer-1@example.com")
     assert receipt["kind"] == "receipt"
-    assert (world.emails.of("receipt"), world.emails.of("refund"), len(world.emails)) == (
-        [receipt],
-        [],
-        1,
-    )
     assert world.emails.wait_for("receipt", to="customer-1@example.com") == receipt
+
+
+def test_an_email_is_found_by_its_kind(world: Emulator) -> None:
+    world.subscription()
+    kinds = [email["kind"] for email in world.emails.of("receipt")]
+    assert (kinds, world.emails.of("refund"), len(world.emails)) == (["receipt"], [], 1)
+
+
+def test_an_email_has_its_page_and_its_message(world: Emulator) -> None:
+    world.subscription()
+    (receipt,) = world.emails.of("receipt")
     assert "Awa" in world.emails.html(receipt)
     assert b"customer-1@example.com" in world.emails.raw(receipt)
+
+
+def test_an_email_that_is_missing_fails_with_the_emails_so_far(world: Emulator) -> None:
+    world.subscription()
     with pytest.raises(AssertionError) as raised:
         world.emails.wait_for("refund", timeout=0)
     assert str(raised.value).startswith(
@@ -308,18 +423,22 @@ def test_emails_are_found_by_address_and_kind(world: Emulator) -> None:
     )
 
 
-def test_the_ledger_says_where_the_money_is_and_what_broke_it(world: Emulator) -> None:
-    customer = world.subscription()["customer"]
-    assert world.ledger.balanced
+def test_the_ledger_sums_up_by_currency(world: Emulator) -> None:
+    world.subscription()
     assert world.ledger.totals == {
         "XAF": {"buyers": -5000, "merchant": 4855, "fees": 145, "commissions": 0}
     }
-    assert sorted(entry["amount"] for entry in world.ledger.entries(object=customer)) == [
-        -5000,
-        5000,
-    ]
-    assert world.ledger.entries(currency="EUR") == []
     world.ledger.assert_balanced()
+
+
+def test_the_ledger_lists_the_entries_of_an_object(world: Emulator) -> None:
+    customer = world.subscription()["customer"]
+    amounts = [entry["amount"] for entry in world.ledger.entries(object=customer)]
+    assert sorted(amounts) == [-5000, 5000]
+    assert world.ledger.entries(currency="EUR") == []
+
+
+def test_a_ledger_that_is_not_balanced_names_the_cause() -> None:
     broken = {"at": "2026-01-15T09:30:00.000Z", "summary": "payments of inv_1 is off by 5,000 XAF"}
     response = {"balanced": False, "broken_by": [broken]}
     with pytest.raises(
@@ -328,23 +447,31 @@ def test_the_ledger_says_where_the_money_is_and_what_broke_it(world: Emulator) -
         Ledger(Mock(get=lambda *_, **__: response)).assert_balanced()
 
 
-def test_a_failure_report_lists_requests_what_they_caused_and_what_came_with_time(
-    world: Emulator,
-) -> None:
+@pytest.fixture
+def report(world: Emulator) -> str:
+    """The report of a failure after a renewal, a rejected request and a triggered event."""
     world.subscription()
     world.clock.advance("31d")
     world.client.post("/v1/customers/", json={"email": "customer-1@example.com", "name": "Awa"})
     world.api.post("/_emulator/trigger", {"event": "customer.created"})
     world.clock.advance("0s")
-    report = world.story()
+    return world.story()
+
+
+def test_a_failure_report_has_an_event_between_its_cause_and_the_next_request(report: str) -> None:
     order = ("POST /_emulator/trigger", "customer.created", "POST /_emulator/clock/advance")
-    assert sorted(order, key=report.rindex) == [*order], (
-        "an event stands between what caused it and the next request"
-    )
+    assert sorted(order, key=report.rindex) == [*order]
+
+
+def test_a_failure_report_begins_with_the_world_and_its_clock(world: Emulator, report: str) -> None:
     assert report.startswith(
         f"world {world.key} at {world.url}\nclock: 2026-02-01T00:00:00.000Z, frozen\n"
     )
-    for words in (
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
         (
             "2026-01-01T00:00:00.000Z  POST /v1/customers/ -> 201\n  2026-01-01T00:00:00.000Z  └"
             " customer.created  cust_"
@@ -355,8 +482,11 @@ def test_a_failure_report_lists_requests_what_they_caused_and_what_came_with_tim
         "How the objects of the last events stand:\n",
         "Awa Diop · Premium · 5,000\N{NO-BREAK SPACE}XAF / month: Active: ",
         "It renews on 1 Mar 2026",
-    ):
-        assert words in report
+    ],
+)
+def test_a_failure_report_tells_the_story(report: str, words: str) -> None:
+    """Requests with what they caused, what came with time, and how objects stand."""
+    assert words in report
 
 
 def test_a_server_elsewhere_is_used_as_it_is(
