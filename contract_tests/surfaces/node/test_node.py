@@ -18,7 +18,7 @@ import pytest
 
 from contract_tests.quality.docs.pages import PAGES, Sample, name, samples
 from contract_tests.support.sandbox import RunningServer
-from contract_tests.surfaces.node.__main__ import EXAMPLES, environment, prepare
+from contract_tests.surfaces.node.__main__ import BESIDE, EXAMPLES, environment, prepare
 from emulator.testing import Emulator
 from emulator.testing import webhooks as python_webhooks
 from emulator.testing import world_parts as python_clock
@@ -158,6 +158,13 @@ def test_the_suite_of_an_example_passes_with_an_emulator_that_it_starts(
     left.mkdir()
     assert f"# pass {tests}\n# fail 0\n" in node(root, *NODE, folder=folder, TMPDIR=str(left))
     assert [file.name for file in left.iterdir()] == []
+
+
+@pytest.mark.long
+def test_tools_that_fake_requests_and_time_leave_it_alone(root: Path) -> None:
+    """Those that come with Node; the others are in the rehearsal of a release."""
+    shutil.copytree(BESIDE, root / "beside")
+    assert "# fail 0" in node(root, *NODE, "builtin.test.mjs", folder="beside/node-test")
 
 
 RECORDED = """

@@ -149,7 +149,7 @@ test("an application that is not there is said in the story", withPayments(async
   await payments.webhooks.forwardTo(`http://127.0.0.1:${port}`);
   await payments.api.post("/v1/customers/", AWA);
   await payments.settle();
-  assert.match(await payments.story(), /customer.created .* -> 500 \(fetch failed: .*ECONNREFUSED/);
+  assert.match(await payments.story(), /customer.created .* -> 500 \(connect ECONNREFUSED/);
 }));
 
 test("a URL is forwarded to as it stands", withPayments(async (payments) => {

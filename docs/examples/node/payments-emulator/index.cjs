@@ -10,6 +10,7 @@ const os = require("node:os");
 const path = require("node:path");
 const readline = require("node:readline");
 const { command } = require("./command.cjs");
+const { realTime, send, wait } = require("./thread.cjs");
 
 const RACING = { Prefer: "respond-async" };
 const PAYABLE = { sess: "checkout-sessions", link: "payment-links", inv: "invoices" };
@@ -60,19 +61,23 @@ class Api {
   }
 
   async call(method, target, body, headers = {}) {
-    const text = await (await this.request(method, target, body, headers)).text();
+    const text = await this.text(method, target, body, headers);
     return text ? JSON.parse(text) : null;
   }
 
-  async request(method, target, body, headers = {}) {
-    const response = await fetch(new URL(target, this.url), {
+  async text(...request) {
+    return (await this.bytes(...request)).toString();
+  }
+
+  async bytes(method, target, content, headers = {}) {
+    const { status, body } = await send(new URL(target, this.url), {
       method,
       headers: { ...this.headers(), ...headers },
-      body: body === undefined ? undefined : JSON.stringify(body),
+      body: content === undefined ? undefined : JSON.stringify(content),
     });
-    if (response.ok) return response;
-    const text = await response.text();
-    throw new RequestRefused(method, target, response.status, parsed(text) ?? text);
+    if (status < 300) return body;
+    const text = body.toString();
+    throw new RequestRefused(method, target, status, parsed(text) ?? text);
   }
 
   headers() {
@@ -132,7 +137,7 @@ async function startServer(options = []) {
   child.on("exit", (status) => (failure ??= `exit status ${status}`));
   child.unref();
   child.stdin.on("error", () => {}); // how the process failed is reported by its own events
-  child.stdin.unref();
+  child.stdin.unref?.(); // which Bun lacks and does not need
   const tidy = () => fs.rmSync(folder, { recursive: true, force: true });
   const end = () => {
     child.kill();
@@ -149,16 +154,16 @@ async function startServer(options = []) {
     }
     tidy();
   };
-  const deadline = Date.now() + START_LIMIT;
+  const deadline = realTime() + START_LIMIT;
   while (!fs.existsSync(portFile)) {
-    if (failure !== undefined || Date.now() > deadline) {
+    if (failure !== undefined || realTime() > deadline) {
       const said = fs.readFileSync(log, "utf8").trim();
       await stop();
       throw new Error(
         `${program} did not start: ${failure ?? "it took too long"}. ${said}\n${INSTALL}`,
       );
     }
-    await new Promise((resume) => setTimeout(resume, 10));
+    await wait(10).over;
   }
   return { url: `http://127.0.0.1:${fs.readFileSync(portFile, "utf8").trim()}`, stop };
 }
@@ -190,7 +195,7 @@ function verifyToken(token, secret, body) {
   return (
     decoded(head).alg === "HS256" &&
     same(signature, createHmac("sha256", secret).update(`${head}.${claims}`).digest("base64url")) &&
-    exp > Date.now() / 1000 &&
+    exp > realTime() / 1000 &&
     digest === createHash("sha256").update(body).digest("hex")
   );
 }
@@ -358,11 +363,11 @@ class Emails {
   }
 
   async html(email) {
-    return (await this.#api.request("GET", `/_emulator/emails/${identity(email)}/html`)).text();
+    return this.#api.text("GET", `/_emulator/emails/${identity(email)}/html`);
   }
 
   async raw(email) {
-    return Buffer.from(await (await this.#api.request("GET", `/_emulator/emails/${identity(email)}/raw`)).arrayBuffer());
+    return this.#api.bytes("GET", `/_emulator/emails/${identity(email)}/raw`);
   }
 }
 
@@ -439,14 +444,14 @@ class Webhooks {
 
   async waitFor(type, { object, timeout = 10 } = {}) {
     await this.endpoint();
-    const deadline = Date.now() + timeout * 1000;
+    const deadline = realTime() + timeout * 1000;
     for (;;) {
       const found = this.#matching(type, object).find((event) => !this.#seen.has(event.id));
       if (found) {
         this.#seen.add(found.id);
         return found;
       }
-      const left = deadline - Date.now();
+      const left = deadline - realTime();
       if (left <= 0) throw new Error(`no webhook ${type} arrived within ${timeout} s.\n${await this.summary()}`);
       await this.#change(left);
     }
@@ -485,14 +490,13 @@ class Webhooks {
   async #forward(url, { event, headers, body }) {
     const { host, connection, "content-length": length, ...rest } = headers;
     try {
-      const response = await fetch(url, { method: "POST", headers: rest, body });
-      const text = await response.text();
+      const response = await send(url, { method: "POST", headers: rest, body });
       const thrown = this.#thrown.get(headers["emulator-delivery"]);
       if (thrown) throw thrown.error;
       const { status } = response;
-      return status < 500 ? { status } : { status, error: text.slice(0, ERROR_LENGTH) };
+      return status < 500 ? { status } : { status, error: response.body.toString().slice(0, ERROR_LENGTH) };
     } catch (error) {
-      return { status: 500, error: `${error?.message ?? error}${error?.cause ? `: ${error.cause.message}` : ""}` };
+      return { status: 500, error: String(error?.message ?? error) };
     }
   }
 
@@ -566,16 +570,11 @@ class Webhooks {
     for (const resume of this.#waiting) resume();
   }
 
-  #change(milliseconds) {
-    return new Promise((resolve) => {
-      const timer = setTimeout(() => resume(), milliseconds);
-      const resume = () => {
-        clearTimeout(timer);
-        this.#waiting.delete(resume);
-        resolve();
-      };
-      this.#waiting.add(resume);
-    });
+  async #change(milliseconds) {
+    const limit = wait(milliseconds);
+    this.#waiting.add(limit.stop);
+    await limit.over;
+    this.#waiting.delete(limit.stop);
   }
 
   async #settle() {
@@ -883,7 +882,7 @@ class Emulator {
   }
 
   async recording(form = "node") {
-    return (await new Api(this.url, this.key).request("GET", `/_emulator/recording?as=${form}`)).text();
+    return new Api(this.url, this.key).text("GET", `/_emulator/recording?as=${form}`);
   }
 
   async story() {
@@ -903,7 +902,7 @@ class Emulator {
       await new Api(this.url, this.key).post("/_emulator/reset", body);
     } catch (error) {
       if (error instanceof RequestRefused) throw error;
-      throw new Error(`no emulator answers at ${this.url}: ${error.cause?.message ?? error.message}`, { cause: error });
+      throw new Error(`no emulator answers at ${this.url}: ${error.message}`, { cause: error });
     }
   }
 }
@@ -934,7 +933,8 @@ function withPayments(options, act) {
 
 /** A new key that has the name of the test: by the context of node:test or vitest, or by what jest knows. */
 function keyOf(context) {
-  const name = context?.name ?? context?.task?.name ?? globalThis.expect?.getState?.().currentTestName ?? "";
+  // The context of vitest is a function, so it has a name, which is not that of the test.
+  const name = context?.task?.name ?? context?.name ?? globalThis.expect?.getState?.().currentTestName ?? "";
   const words = String(name).replace(/[^A-Za-z0-9]+/g, "-").slice(0, 50).replace(/^-|-$/g, "");
   return `sk_test_${randomUUID().slice(-12)}${words && `-${words}`}`;
 }

@@ -28,7 +28,7 @@ export interface Delivery {
   /** By name in lower case. */
   headers: Record<string, string>;
   /** The raw body, of which the signature is. */
-  body: Buffer;
+  body: Uint8Array;
   /** Whether the signature is right. */
   genuine: boolean;
   /** The number of the attempt, from 1. */
@@ -81,7 +81,7 @@ export interface Emails {
   of(kind: EmailKind): Promise<Email[]>;
   waitFor(options?: { kind?: EmailKind; to?: string; timeout?: number }): Promise<Email>;
   html(email: Ref): Promise<string>;
-  raw(email: Ref): Promise<Buffer>;
+  raw(email: Ref): Promise<Uint8Array>;
 }
 
 export interface Ledger {
@@ -240,7 +240,7 @@ export function withPayments(options: WorldOptions, act: (payments: Emulator, ..
 
 /** Whether a webhook is signed by an endpoint (its secret will do for `HMAC_SHA256`); `body` is the raw body. */
 export function verifyWebhook(
-  body: Buffer | string,
+  body: Uint8Array | string,
   headers: Record<string, string | string[] | undefined>,
   endpoint: string | { id?: string; secret: string; security_profile?: string },
 ): boolean;
