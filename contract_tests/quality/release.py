@@ -31,6 +31,13 @@ REPOSITORY = "rehearsal/payments-emulator"
 NEWEST = "3.15"
 """Tried where it is found, though dependencies have no wheels for it yet."""
 
+BESIDE = (
+    *("aioresponses==0.7.9", "httpretty==1.1.4", "mocket==3.15.0", "pytest-httpx==0.36.2"),
+    *("pytest-recording==0.14.1", "pytest-socket", "requests", "requests-mock==1.12.1"),
+    *("responses==0.26.3", "respx"),
+)
+"""Tools that fake or forbid requests; those without a version have that of ``constraints.txt``."""
+
 INITIALIZE = {
     "protocolVersion": "2025-06-18",
     "capabilities": {},
@@ -160,6 +167,15 @@ class Rehearsal:
             commands / "payments-emulator", "exec", "--", commands / "payments-emulator", "health"
         )
 
+    def beside(self) -> str:
+        """Run a suite with the tools that the guide's page *With other test tools* has."""
+        commands = self.environment_of(sys.executable, "beside", self.wheel, "pytest", *BESIDE)
+        suite = self.folder / "test_beside.py"
+        shutil.copy(ROOT / "contract_tests/surfaces/testing/stories/beside_tools.py", suite)
+        options = ("-q", "-p", "no:cacheprovider", "--record-mode=none", "--disable-socket")
+        done = self.call(commands / "python", "-m", "pytest", *options, suite)
+        return f"{done.strip().splitlines()[-1]} with {', '.join(BESIDE)}"
+
     def runners(self) -> str:
         """Run demos: the source distribution without a checkout, the package by name alone."""
         commands = self.environment_of(sys.executable, "sdist", *self.dist.glob("*.tar.gz"))
@@ -203,8 +219,8 @@ class Rehearsal:
             cwd=empty,
         )
         return (
-            f"{tarball.name}: node:test, vitest, jest on Node {', '.join(node.NODES)}; npx installs"
-            " the emulator"
+            f"{tarball.name}: node:test, vitest, jest on Node {', '.join(node.NODES)};"
+            f" {', '.join(node.RUNTIMES)}; npx installs the emulator"
         )
 
     def image(self) -> str:
@@ -274,6 +290,7 @@ STEPS: dict[str, Callable[[Rehearsal], str]] = {
     "release": Rehearsal.prepare,
     "sdist and wheel": Rehearsal.build,
     "wheel": Rehearsal.pythons,
+    "other test tools": Rehearsal.beside,
     "sdist, uvx and pipx": Rehearsal.runners,
     "npm": Rehearsal.node,
     "image": Rehearsal.image,

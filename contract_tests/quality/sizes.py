@@ -27,7 +27,7 @@ PAGES = ("docs/guide", "docs/contributing")
 MOST = {
     "emulator": 52_000,
     "contract_tests": 52_000,
-    "pages": 30_000,
+    "pages": 33_000,
     "module": 650,
     "function": 80,
 }

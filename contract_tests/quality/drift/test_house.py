@@ -150,7 +150,7 @@ OF_ANOTHER = {
 
 RUN_BY_NAME = {
     # plugins, and suites in the tests' own strings
-    *("pytest-xdist", "pytest-asyncio", "pytest-socket", "respx"),
+    *("pytest-xdist", "pytest-asyncio", "pytest-socket"),
     *("pygments", "flask-swagger-ui"),  # what a wheel is built with
 }
 """Packages of ``.[test]`` that no module of the tests imports."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
+import itertools
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -16,6 +18,7 @@ import time_machine
 from freezegun import freeze_time
 
 from contract_tests import ROOT
+from contract_tests.quality.docs.pages import GUIDE
 from contract_tests.support.sandbox import CHARGED
 from contract_tests.surfaces.cli.terminal import clean
 from emulator.engine.clock import Clock
@@ -69,6 +72,30 @@ def test_a_move_settles(world: Emulator, freeze: Freeze) -> None:
         frozen.move_to(dt.datetime(2024, 4, 30, tzinfo=dt.UTC))
         assert len(deliveries) == 4
         assert world.clock.now == "2024-04-30T00:00:00.000Z"
+
+
+TABLE = re.compile(r"^\| (?P<tool>[^|]*`[^|]+`) \|(?P<python>[^|]*)\|(?P<node>[^|]*)\|$", re.M)
+
+TIME = {"freezegun", "time-machine"}
+"""The tools of the fixture ``freeze``, beside which all tests of this module run."""
+
+
+def test_each_cell_of_the_table_has_a_test_of_its_tool() -> None:
+    """A test is named ``beside TOOL``; the tools run in the rehearsal of a release."""
+    page = (GUIDE / "other-test-tools.md").read_text("utf-8")
+    cells: dict[str, set[str]] = {language: set() for language in ("python", "node")}
+    for row in TABLE.finditer(page.partition("## Frozen time")[0]):
+        for language, tools in cells.items():
+            if row[language].strip():
+                tools.add(row["tool"].replace("`", ""))
+    suite = (ROOT / "contract_tests/surfaces/testing/stories/beside_tools.py").read_text("utf-8")
+    tested = {name.replace("_", "-") for name in re.findall(r"def test_beside_(\w+)", suite)}
+    assert {tool.lower() for tool in cells["python"]} == tested | TIME
+    suites = (ROOT / "contract_tests/surfaces/node/beside").rglob("*.test.*")
+    titles = (
+        re.findall(r'test\(["`]beside ([^"`,]+)', suite.read_text("utf-8")) for suite in suites
+    )
+    assert cells["node"] == set(itertools.chain.from_iterable(titles))
 
 
 @pytest.mark.parametrize("instant", ["2028-02-29", "2020-02-29"])
