@@ -1,0 +1,1 @@
+"""Small businesses with planted bugs, each with the examination that should find it."""

@@ -1,0 +1,83 @@
+"""The corpus is whole; of its rows these tests examine one for each language."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from contract_tests.corpus.examine import judged
+from contract_tests.corpus.rows import NOT_FOUND, Result, Row, corpus
+from contract_tests.corpus.table import page, summary
+
+CLOCK, ROWS = corpus()
+BUSINESSES = {row.business.name: row.business for row in ROWS}
+
+SWITCH = re.compile(
+    r"""(?:bug[?]?|BUGS\.has)\(["'](\w+)["']\)|["'](\w+)["'] (?:not )?in BUGS|(\{["'].*\}) & BUGS"""
+)
+
+EXAMINED = (
+    "ferry:no_dedupe",
+    "bakery:parsed_body",
+    "parking:missing_header_ok",
+    "school:missing_header_ok",
+    "newspaper:missing_header_ok",
+)
+"""A row for each language: the quickest, and one in which a whole story is played."""
+
+
+def switches(business: str) -> set[str]:
+    """Return the names of the bugs that the code of a business asks for."""
+    names: set[str] = set()
+    for file in BUSINESSES[business].folder.iterdir():
+        if file.is_file():
+            for found in SWITCH.finditer(file.read_text("utf-8")):
+                names |= {*re.findall(r"\w+", found[1] or found[2] or found[3])}
+    return names
+
+
+@pytest.mark.parametrize("business", BUSINESSES)
+def test_every_bug_that_a_business_can_have_is_a_row(business: str) -> None:
+    rows = {name for row in ROWS if row.business.name == business for name in row.bug.split(",")}
+    assert switches(business) == rows
+
+
+def test_there_are_fifty_bugs_in_five_languages() -> None:
+    assert len({row.name for row in ROWS}) == len(ROWS) >= 50
+    assert len({row.business.language for row in ROWS}) == 5
+
+
+def test_a_bug_that_is_not_found_has_a_reason_and_one_that_is_found_has_words() -> None:
+    assert [row.name for row in ROWS if bool(row.known) != bool(row.reason)] == []
+    assert [row.name for row in ROWS if not row.words and row.known != NOT_FOUND] == []
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        pytest.param(row, id=row.name, marks=pytest.mark.needs(row.business.needs))
+        for row in ROWS
+        if row.name in EXAMINED
+    ],
+)
+def test_the_examination_finds_the_bug_and_names_it(row: Row) -> None:
+    result = judged(row, CLOCK)
+    assert (result.failure, result.found, result.named) == ("", True, True), result.lines
+
+
+def test_less_than_the_corpus_says_is_a_regression_and_more_is_news() -> None:
+    named, known = ROWS[0], next(row for row in ROWS if row.known == NOT_FOUND)
+    assert Result(named, True, False, 1.0).is_regression
+    assert Result(named, False, False, 1.0, failure="it ended").is_regression
+    assert not Result(known, False, False, 1.0).is_regression
+    assert Result(known, True, False, 1.0).is_news
+
+
+def test_the_table_counts_what_was_found_and_says_why_the_rest_was_not() -> None:
+    known = next(row for row in ROWS if row.known == NOT_FOUND)
+    results = [Result(ROWS[0], True, True, 12.4), Result(known, False, False, 7.0)]
+    assert summary(results, []).startswith("Found 1 of 2 bugs, named 1 of these")
+    text = "\n".join(page(results, []))
+    assert "| ferry | Python | no_dedupe | test app 2:twice | yes | yes | 12 |" in text
+    assert f"- {known.reason} ({known.name})" in text
