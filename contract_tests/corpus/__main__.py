@@ -23,7 +23,7 @@ from contract_tests.corpus.table import line, page, sound_line, summary
 
 def chosen(rows: Sequence[Row], patterns: Sequence[str]) -> list[Row]:
     """Return rows for ``ferry:no_dedupe``, ``ferry`` or ``no_dedupe``; exits if there are none."""
-    found = [
+    matching = [
         row
         for row in rows
         if not patterns
@@ -33,9 +33,9 @@ def chosen(rows: Sequence[Row], patterns: Sequence[str]) -> list[Row]:
             for name in (row.name, row.business.name, row.bug)
         )
     ]
-    if not found:
+    if not matching:
         raise SystemExit(f"no bug is called {', '.join(patterns)}")
-    return found
+    return matching
 
 
 def examine(rows: Sequence[Row], clock: str, jobs: int) -> list[Result]:
@@ -49,8 +49,8 @@ def examine(rows: Sequence[Row], clock: str, jobs: int) -> list[Result]:
                 results[result.row.name] = result
                 print(line(result), flush=True)
                 if result.is_regression or result.is_news:
-                    shown = [result.failure] if result.failure else result.lines
-                    print("".join(f"    {each}\n" for each in shown), end="")
+                    shown_lines = [result.failure] if result.failure else result.lines
+                    print("".join(f"    {shown}\n" for shown in shown_lines), end="")
         except KeyboardInterrupt:
             pool.shutdown(wait=False, cancel_futures=True)
             stop()
@@ -70,7 +70,7 @@ def examine_sound(rows: Sequence[Row], clock: str, jobs: int, *, whole: bool) ->
             only = [] if whole else [*dict.fromkeys(row.only for row in used)]
             sounds.append(sound(business, examination, clock, only, jobs))
             print(sound_line(sounds[-1]), flush=True)
-            print("".join(f"    {each}\n" for each in sounds[-1].alarms), end="")
+            print("".join(f"    {alarm}\n" for alarm in sounds[-1].alarms), end="")
     return sounds
 
 
@@ -105,8 +105,8 @@ def main() -> int:
     if options.out:
         options.out.write_text("\n".join([*page(results, sounds), ""]), "utf-8")
     print(summary(results, sounds))
-    failed = [each for each in sounds if each.alarms or each.failure]
-    return int(bool(failed) or any(each.is_regression for each in results))
+    failed = [sound for sound in sounds if sound.alarms or sound.failure]
+    return int(bool(failed) or any(result.is_regression for result in results))
 
 
 if __name__ == "__main__":

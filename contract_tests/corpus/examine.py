@@ -226,7 +226,7 @@ def sound(
     except ValueError:
         return Sound(business, examination, 0, (), ended.seconds, ended.errors[-500:])
     cases = re.search(r"(\d+) (?:of \d+ )?(?:case|check|request)", report["headline"])
-    alarms = [] if ended.status == 0 else [each["title"] for each in report["findings"]]
+    alarms = [] if ended.status == 0 else [finding["title"] for finding in report["findings"]]
     failure = "" if ended.status in (0, 1) else f"exit status {ended.status}"
     if ended.status == 1 and not alarms:
         failure = report["headline"]

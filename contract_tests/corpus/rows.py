@@ -54,15 +54,15 @@ class Result(NamedTuple):
     """How an examination of a bug ended. ``failure`` says why there was none."""
 
     row: Row
-    found: bool
-    named: bool
+    is_found: bool
+    is_named: bool
     seconds: float
     lines: Sequence[str] = ()
     failure: str = ""
 
     @property
     def level(self) -> int:
-        return self.found + (self.found and self.named)
+        return self.is_found + (self.is_found and self.is_named)
 
     @property
     def is_regression(self) -> bool:
@@ -96,7 +96,9 @@ def corpus() -> tuple[str, list[Row]]:
     rows = []
     for name, fields in data["businesses"].items():
         # Tuples, for a business is hashed.
-        own = {key: tuple(it) if isinstance(it, list) else it for key, it in fields.items()}
+        own = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()
+        }
         bugs = own.pop("bugs")
         business = Business(name, **own)
         for bug in bugs:

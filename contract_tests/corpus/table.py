@@ -8,16 +8,18 @@ from contract_tests.corpus.rows import Result, Sound
 from emulator.version import VERSION
 
 
-def said(result: Result) -> tuple[str, str]:
+def verdict(result: Result) -> tuple[str, str]:
     """Return whether a bug was found, and whether it was named."""
     if result.failure:
         return "not tried", ""
-    return "yes" if result.found else "no", ("yes" if result.named else "no") * result.found
+    return "yes" if result.is_found else "no", (
+        "yes" if result.is_named else "no"
+    ) * result.is_found
 
 
 def line(result: Result) -> str:
     """Return a result in one line, with what differs from corpus.yaml."""
-    found, named = said(result)
+    found, named = verdict(result)
     note = " REGRESSION" * result.is_regression + " better than corpus.yaml" * result.is_news
     what = f"found: {found}" + (f", named: {named}" if named else "")
     return f"{result.row.name:44} {what}, {result.seconds:.0f} s{note}"
@@ -33,15 +35,15 @@ def sound_line(sound: Sound) -> str:
 
 def summary(results: Sequence[Result], sounds: Sequence[Sound]) -> str:
     """Return the sums: bugs found and named, false alarms, the median time to the finding."""
-    found = [each for each in results if each.found and not each.failure]
-    named = sum(each.named for each in found)
-    seconds = sorted(each.seconds for each in found)
+    hits = [result for result in results if result.is_found and not result.failure]
+    named = sum(result.is_named for result in hits)
+    seconds = sorted(result.seconds for result in hits)
     median = f"{seconds[len(seconds) // 2]:.0f} s" if seconds else "none"
-    alarms = sum(len(each.alarms) for each in sounds)
-    cases = sum(each.cases for each in sounds)
-    untried = sum(bool(each.failure) for each in results)
+    alarms = sum(len(sound.alarms) for sound in sounds)
+    cases = sum(sound.cases for sound in sounds)
+    untried = sum(bool(result.failure) for result in results)
     return (
-        f"Found {len(found)} of {len(results)} bugs, named {named} of these in the first three"
+        f"Found {len(hits)} of {len(results)} bugs, named {named} of these in the first three"
         f" lines; median time to the finding {median}; {alarms} false alarms in {cases} cases"
         + (f"; {untried} not tried" if untried else "")
         + "."
@@ -57,19 +59,19 @@ def page(results: Sequence[Result], sounds: Sequence[Sound]) -> Iterator[str]:
     yield "| business | language | bug | examination | found | named | seconds |"
     yield "|---|---|---|---|---|---|---|"
     for result in results:
-        row, (found, named) = result.row, said(result)
+        row, (found, named) = result.row, verdict(result)
         examination = " ".join(["test", row.examination, row.only]).rstrip()
         yield (
             f"| {row.business.name} | {row.business.language} | {row.bug} | {examination}"
             f" | {found} | {named} | {result.seconds:.0f} |"
         )
-    unfound = [each for each in results if each.row.reason and not each.found]
-    if unfound:
+    missed = [result for result in results if result.row.reason and not result.is_found]
+    if missed:
         yield ""
         yield "Why a bug is not found:"
         yield ""
-    for reason in dict.fromkeys(each.row.reason for each in unfound):
-        names = ", ".join(each.row.name for each in unfound if each.row.reason == reason)
+    for reason in dict.fromkeys(result.row.reason for result in missed):
+        names = ", ".join(result.row.name for result in missed if result.row.reason == reason)
         yield f"- {reason} ({names})"
     if sounds:
         yield ""

@@ -32,8 +32,8 @@ def switches(business: str) -> set[str]:
     names: set[str] = set()
     for file in BUSINESSES[business].folder.iterdir():
         if file.is_file():
-            for found in SWITCH.finditer(file.read_text("utf-8")):
-                names |= {*re.findall(r"\w+", found[1] or found[2] or found[3])}
+            for match in SWITCH.finditer(file.read_text("utf-8")):
+                names |= {*re.findall(r"\w+", match[1] or match[2] or match[3])}
     return names
 
 
@@ -63,7 +63,7 @@ def test_a_bug_that_is_not_found_has_a_reason_and_one_that_is_found_has_words() 
 )
 def test_the_examination_finds_the_bug_and_names_it(row: Row) -> None:
     result = judged(row, CLOCK)
-    assert (result.failure, result.found, result.named) == ("", True, True), result.lines
+    assert (result.failure, result.is_found, result.is_named) == ("", True, True), result.lines
 
 
 def test_less_than_the_corpus_says_is_a_regression_and_more_is_news() -> None:

@@ -285,6 +285,11 @@ class Rehearsal:
         assert responses[0]["serverInfo"] == {"name": "payments-emulator", "version": VERSION}
         return len(responses[1]["tools"])
 
+    def corpus(self) -> str:
+        """Have the examinations find the planted bugs; return the sums of the table."""
+        output = self.call(sys.executable, "-m", "contract_tests.corpus", cwd=ROOT)
+        return output.splitlines()[-1]
+
 
 STEPS: dict[str, Callable[[Rehearsal], str]] = {
     "release": Rehearsal.prepare,
@@ -295,6 +300,7 @@ STEPS: dict[str, Callable[[Rehearsal], str]] = {
     "npm": Rehearsal.node,
     "image": Rehearsal.image,
     "mcp": Rehearsal.assistants,
+    "corpus": Rehearsal.corpus,
 }
 """What is made or used, in this order: later steps use what earlier ones made."""
 

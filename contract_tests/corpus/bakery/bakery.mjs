@@ -180,8 +180,8 @@ export async function night() {
     for (const invoice of paid.data) deliver(member, invoice, false);
   }
   for (const [id, refund] of Object.entries(book.refunds)) {
-    const found = refund.counted ? null : await call("GET", `/v1/refunds/${id}/`);
-    if (found?.status === "succeeded") countRefund(id, found.amount);
+    const state = refund.counted ? null : await call("GET", `/v1/refunds/${id}/`);
+    if (state?.status === "succeeded") countRefund(id, state.amount);
   }
   save();
 }

@@ -16,9 +16,9 @@ async function control(path, body, method = "POST") {
     body: JSON.stringify(body),
     signal: AbortSignal.timeout(120_000),
   });
-  const found = await response.json();
-  if (response.status >= 300) throw new Error(`${path}: ${response.status} ${found.code}`);
-  return found;
+  const object = await response.json();
+  if (response.status >= 300) throw new Error(`${path}: ${response.status} ${object.code}`);
+  return object;
 }
 
 const advance = (by) => control("/_emulator/clock/advance", { by });

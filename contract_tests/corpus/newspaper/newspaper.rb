@@ -164,8 +164,8 @@ class Newspaper
     paid = payments.get("/v1/invoices/?status=paid&page_size=100")["data"]
     change do
       @book["readers"].each_value do |reader|
-        found = status_of[reader["subscription"]]
-        reader["status"] = found if found
+        status = status_of[reader["subscription"]]
+        reader["status"] = status if status
       end
     end
     paid.each { |invoice| month_paid(reader_of(invoice["customer"]), invoice) }

@@ -14,7 +14,7 @@ class ServiceError < StandardError
   attr_reader :status
 
   def initialize(title, status)
-    super("#{title}: the service said #{status}")
+    super("#{title}: the service responded #{status}")
     @status = status
   end
 end
@@ -33,8 +33,8 @@ class Payments
   def call(method, path, body = nil, key: nil)
     [*PAUSES, nil].each do |pause|
       key = SecureRandom.uuid if key && bug?("key_per_attempt")
-      status, wait, found = attempt(method, path, body, key)
-      return found if found && status < 300
+      status, wait, object = attempt(method, path, body, key)
+      return object if object && status < 300
 
       final = status.between?(400, 499) && status != 429
       final ||= status == 429 && bug?("429_is_final")

@@ -170,11 +170,11 @@ func (g *Garage) night(now time.Time) error {
 			}
 			g.change(func() { g.settle(intent) })
 			if refund := g.Stays[name].Refund; refund != "" {
-				found, err := call("GET", "/v1/refunds/"+refund+"/", nil, "")
+				state, err := call("GET", "/v1/refunds/"+refund+"/", nil, "")
 				if err != nil {
 					return err
 				}
-				g.change(func() { g.paidBack(found) })
+				g.change(func() { g.paidBack(state) })
 			}
 		}
 	}

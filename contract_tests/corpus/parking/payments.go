@@ -84,15 +84,15 @@ func send(client *http.Client, method, path string, body any, key string) (int, 
 		return 0, "", nil
 	}
 	defer response.Body.Close()
-	found := Object{}
+	object := Object{}
 	text, err := io.ReadAll(response.Body)
-	if err != nil || json.Unmarshal(text, &found) != nil {
+	if err != nil || json.Unmarshal(text, &object) != nil {
 		if bug("trusts_bodies") {
 			return response.StatusCode, "", Object{}
 		}
 		return 0, "", nil
 	}
-	return response.StatusCode, response.Header.Get("Retry-After"), found
+	return response.StatusCode, response.Header.Get("Retry-After"), object
 }
 
 // call returns the response to a request, which is sent again while its outcome is unknown.
@@ -102,10 +102,10 @@ func call(method, path string, body any, key string) (Object, error) {
 	}
 	status := 0
 	for attempt := 0; attempt <= len(pauses); attempt++ {
-		asked, found := "", Object(nil)
-		status, asked, found = send(client(), method, path, body, key)
-		if found != nil && status < 300 {
-			return found, nil
+		asked, object := "", Object(nil)
+		status, asked, object = send(client(), method, path, body, key)
+		if object != nil && status < 300 {
+			return object, nil
 		}
 		if status >= 400 && status < 500 && status != 429 || status == 429 && bug("429_is_final") {
 			break
@@ -137,15 +137,15 @@ func every(path string) ([]Object, error) {
 		separator = "&"
 	}
 	for page := 1; ; page++ {
-		found, err := call("GET", fmt.Sprintf("%s%spage=%d", path, separator, page), nil, "")
+		list, err := call("GET", fmt.Sprintf("%s%spage=%d", path, separator, page), nil, "")
 		if err != nil {
 			return nil, err
 		}
-		data, _ := found["data"].([]any)
+		data, _ := list["data"].([]any)
 		for _, row := range data {
 			all = append(all, Object(row.(map[string]any)))
 		}
-		pagination := Object(found["pagination"].(map[string]any))
+		pagination := Object(list["pagination"].(map[string]any))
 		isLast := pagination["next"] == nil
 		if bug("page_boundary") {
 			isLast = page*pagination.Number("page_size") >= pagination.Number("count")-1

@@ -24,11 +24,11 @@ func must(err error) {
 }
 
 func control(method, path string, body any) Object {
-	status, _, found := send(patient, method, path, body, "")
-	if status >= 300 || found == nil {
-		panic(fmt.Sprintf("%s %s: %d %v", method, path, status, found))
+	status, _, object := send(patient, method, path, body, "")
+	if status >= 300 || object == nil {
+		panic(fmt.Sprintf("%s %s: %d %v", method, path, status, object))
 	}
-	return found
+	return object
 }
 
 // advance moves the clock; the time that is then.

@@ -34,9 +34,9 @@ final class Payments
             if ($key !== '' && bug('key_per_attempt')) {
                 $key = bin2hex(random_bytes(16));
             }
-            [$status, $retryAfter, $found] = $this->send($method, $path, $body, $key);
-            if ($found !== null && $status < 300) {
-                return $found;
+            [$status, $retryAfter, $object] = $this->send($method, $path, $body, $key);
+            if ($object !== null && $status < 300) {
+                return $object;
             }
             $isFinal = $status >= 400 && $status < 500 && $status !== 429;
             if ($isFinal && !bug('retries_everything') || $pause === null || bug('never_again')) {
@@ -61,11 +61,11 @@ final class Payments
         }
         $context = stream_context_create(['http' => $request]);
         $text = @file_get_contents($this->url . $path, false, $context);
-        $found = $text === false ? null : json_decode($text, true);
+        $object = $text === false ? null : json_decode($text, true);
         $shown = implode("\n", $http_response_header ?? []);
         preg_match('#^HTTP/\S+ (\d+)#', $shown, $status);
         preg_match('/^Retry-After: (\d+)/mi', $shown, $wait);
         $seconds = isset($wait[1]) ? (int) $wait[1] : null;
-        return [(int) ($status[1] ?? 0), $seconds, is_array($found) ? $found : null];
+        return [(int) ($status[1] ?? 0), $seconds, is_array($object) ? $object : null];
     }
 }

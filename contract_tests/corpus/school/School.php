@@ -148,8 +148,8 @@ final class School
         if (bug('no_reconcile')) {
             return;
         }
-        $found = $this->payments->get('/v1/payment-intents/?status=succeeded&page_size=100');
-        array_map(fn (array $intent) => $this->feePaid($intent), $found['data']);
+        $list = $this->payments->get('/v1/payment-intents/?status=succeeded&page_size=100');
+        array_map(fn (array $intent) => $this->feePaid($intent), $list['data']);
         foreach ($this->book()['trips'] as $invoice => $trip) {
             if ($trip['status'] !== 'paid') {
                 $status = $this->payments->get("/v1/invoices/$invoice/")['status'];

@@ -34,8 +34,8 @@ $pay = function (string $kind, string $id, string $parent, string $phone) use ($
 $workers = ['PHP_CLI_SERVER_WORKERS' => '4'] + getenv();
 $command = [PHP_BINARY, '-S', '127.0.0.1:0', __DIR__ . '/index.php'];
 $server = proc_open($command, [2 => ['pipe', 'w']], $pipes, null, $workers);
-preg_match('#http://[\d.:]+#', fgets($pipes[2]), $found);
-$home = $found[0];
+preg_match('#http://[\d.:]+#', fgets($pipes[2]), $address);
+$home = $address[0];
 $events = ['payment_intent.succeeded', 'payment_intent.failed', 'invoice.paid',
     'invoice.payment_overdue'];
 $hook = ['name' => 'School', 'url' => "$home/webhooks", 'events' => $events];

@@ -173,7 +173,7 @@ def test_nothing_is_published_that_was_not_tested() -> None:
     assert [
         name for name in WORKFLOW["jobs"] if name != "test" and "test" not in before(name)
     ] == []
-    assert before("publish") == {"test", "build", "image"}
+    assert before("publish") == {"test", "build", "image", "corpus"}
     assert WORKFLOW["permissions"] == {"contents": "read"}
 
 
