@@ -34,6 +34,10 @@ LAST_RESPONSES_SECONDS = 1
 END_CHECK_INTERVAL = 0.001
 """Seconds between two looks at whether all have their responses, when the server ends."""
 
+LAST_CHECKS = round(LAST_RESPONSES_SECONDS / END_CHECK_INTERVAL)
+"""The most such looks. They are counted, since each lets every response go on, also where other
+processes leave this one no time."""
+
 logger = logging.getLogger("emulator.server")
 
 _STARTING = threading.Lock()
@@ -194,9 +198,10 @@ class Uvicorn(uvicorn.Server):
             listening.close()
         for connection in [*self.server_state.connections]:
             connection.shutdown()
-        loop = asyncio.get_running_loop()
-        until, state = loop.time() + LAST_RESPONSES_SECONDS, self.server_state
-        while (state.connections or state.tasks) and loop.time() < until and not self.force_exit:
+        state = self.server_state
+        for _ in range(LAST_CHECKS):
+            if self.force_exit or not (state.connections or state.tasks):
+                break
             await asyncio.sleep(END_CHECK_INTERVAL)
         for task in state.tasks:
             task.cancel()
