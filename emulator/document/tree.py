@@ -243,8 +243,17 @@ def _kinds(name: str, schema: Schema) -> dict[str, Schema]:
     return {name: union} | kinds
 
 
+def unconditional(schema: Schema) -> Schema:
+    """Leave conditions to the descriptions, which say them too.
+
+    OpenAPI 3.0 has only ``not`` for them, and of that generators make types, or nothing at all:
+    openapi-generator ends at one within another.
+    """
+    return without(schema, CONDITIONS, REQUIRED_UNLESS)
+
+
 def forbid(schema: Schema) -> Schema:
-    """Write conditions within ``not``, as OpenAPI 3.0 can say them."""
+    """Write conditions within ``not``, for validators that know only the keywords of 3.0."""
     broken = [_given(schema, _broken(condition)) for condition in _conditions(schema)]
     return (
         without(schema, CONDITIONS, REQUIRED_UNLESS) | {"not": {"anyOf": broken}}

@@ -1,4 +1,4 @@
-"""The conditions of ``x-conditions``: the served documents forbid, and the server rejects."""
+"""The conditions of ``x-conditions``: the server and the document of 3.1 reject the same."""
 
 from __future__ import annotations
 
@@ -161,4 +161,4 @@ def test_the_document_and_the_server_reject_the_same(rule: Rule, sandbox: Sandbo
     schema = ("paths", path, "post", "requestBody", "content", "application/json", "schema")
     judges = [judge_of(f"{name}-{version}") for version in ("3.0", "3.1")]
     assert [judge.faults(schema, right) for judge in judges] == [[], []]
-    assert all(judge.faults(schema, wrong) for judge in judges)
+    assert judges[1].faults(schema, wrong), "the document of 3.0 has no keyword for it but not"
