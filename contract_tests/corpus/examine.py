@@ -90,7 +90,6 @@ def environment(bug: str, folder: str) -> dict[str, str]:
         "PATH": commands,
         "BUG": bug,
         "PAYMENTS_EMULATOR_FOLDER": folder,
-        "WEBHOOK_SECRET": SECRET,
         "PYTHONDONTWRITEBYTECODE": "1",
     }
 
@@ -160,7 +159,7 @@ def served(business: Business, bug: str) -> Iterator[str]:
         process = subprocess.Popen(
             words(business.serve, business, port=str(port)),
             cwd=business.folder,
-            env=environment(bug, folder),
+            env={**environment(bug, folder), "WEBHOOK_SECRET": SECRET},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             process_group=0,

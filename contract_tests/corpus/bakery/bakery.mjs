@@ -62,7 +62,7 @@ export async function call(method, path, body, key) {
       const response = await send(method, path, body, sentKey);
       ({ status, retryAfter } = response);
       if (status < 300) return response.body;
-      if (BUGS.has("reads_no_status")) return response.body;
+      if (status >= 500 && BUGS.has("takes_error_bodies")) return response.body;
     } catch (error) {
       if (pause === null) throw error;
     }
@@ -120,7 +120,7 @@ async function thank(session) {
   const member = Object.values(book.members).find((one) => one.session === session);
   if (!member) return;
   if (BUGS.has("trust_redirect")) start(member, member.customer);
-  else await lookUpSession(member);
+  await lookUpSession(member);
 }
 
 async function lookUpSession(member) {
@@ -236,7 +236,7 @@ function isGenuine(signature, body) {
   const signed = BUGS.has("parsed_body") ? JSON.stringify(JSON.parse(body)) : body;
   const expected = createHmac("sha256", endpoint.secret).update(signed).digest("hex");
   if (BUGS.has("no_signature")) return true;
-  if (signature === undefined) return BUGS.has("missing_header_ok");
+  if (!signature) return BUGS.has("missing_header_ok");
   if (BUGS.has("shortened_signature")) {
     for (let i = 0; i < signature.length; i += 1) if (signature[i] !== expected[i]) return false;
     return true;

@@ -75,7 +75,8 @@ class Newspaper
     intent = payments.call("POST", "/v1/payment-intents/", difference, key: key)["id"]
     paid = payments.call("POST", "/v1/payment-intents/#{intent}/confirm/", {},
                          key: "confirm-#{intent}")
-    return unless paid["status"] == "succeeded" || bug?("processing_is_paid")
+    is_waiting = %w[processing requires_action].include?(paid["status"])
+    return unless paid["status"] == "succeeded" || (is_waiting && bug?("processing_is_paid"))
 
     move(email)
   end

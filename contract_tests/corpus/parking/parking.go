@@ -97,11 +97,12 @@ func (g *Garage) leave(stay, plate string, amount int) error {
 		g.Stays[stay] = &Stay{Plate: plate, Amount: amount, Intent: id, Status: "leaving"}
 	})
 	paid, err := call("POST", "/v1/payment-intents/"+id+"/confirm/", Object{}, "confirm-"+stay)
-	if err != nil && bug("error_is_unpaid") || paid.Text("status") == "processing" &&
-		bug("charges_again") {
+	status := paid.Text("status")
+	isWaiting := status == "processing" || status == "requires_action"
+	if err != nil && bug("error_is_unpaid") || isWaiting && bug("charges_again") {
 		return g.leave(stay+"-again", plate, amount)
 	}
-	if paid.Text("status") == "processing" && bug("processing_is_paid") {
+	if isWaiting && bug("processing_is_paid") {
 		paid["status"] = "succeeded"
 		g.change(func() { g.settle(paid) })
 	}
