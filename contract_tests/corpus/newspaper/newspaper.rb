@@ -258,7 +258,7 @@ class Newspaper
   def genuine?(signature, body)
     expected = OpenSSL::HMAC.hexdigest("SHA256", @secret, body)
     return true if bug?("no_signature")
-    return bug?("missing_header_ok") if signature.nil?
+    return bug?("missing_header_ok") if signature.to_s.empty?
     return expected.start_with?(signature) if bug?("shortened_signature")
 
     OpenSSL.secure_compare(expected, signature)
