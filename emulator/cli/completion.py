@@ -15,9 +15,9 @@ def completion(ctx: click.Context, shell: str) -> None:
     """Print a shell completion script.
 
     \b
-    eval "$(payments-emulator completion bash)"       in ~/.bashrc
-    eval "$(payments-emulator completion zsh)"        in ~/.zshrc
-    payments-emulator completion fish | source        in ~/.config/fish/config.fish
+    eval "$(payments-emulator completion bash)"   in ~/.bashrc
+    eval "$(payments-emulator completion zsh)"    in ~/.zshrc
+    payments-emulator completion fish | source    in ~/.config/fish/config.fish
 
     It completes commands, options and event types.
     """

@@ -21,6 +21,12 @@ PROBE = Timeouts(connect=5, response=5)
 """The limits of a request that only finds out whether an emulator responds."""
 
 
+class NoEmulator(click.ClickException):
+    """No emulator responds at the given URL."""
+
+    code = "NO_EMULATOR"
+
+
 class Rejected(click.ClickException):
     """The emulator's error response: ``body`` as it came, and a sentence for people."""
 
@@ -74,6 +80,16 @@ class ControlClient(Api):
     def pages(self, path: str, limit: int, **query: Any) -> Iterator[Any]:
         return islice(self.newest(path, size=min(limit, PAGE), **query), limit)
 
+    def first(self, path: str, limit: int, **query: Any) -> tuple[list[Any], int]:
+        """Return the first objects of a list, ``limit`` at most, and the number of them all."""
+        size = min(limit, PAGE)
+        page = self.get(path, page=1, page_size=size, **query)
+        objects = page["data"]
+        while len(objects) < limit and page["pagination"]["next"]:
+            page = self.get(path, page=page["pagination"]["page"] + 1, page_size=size, **query)
+            objects += page["data"]
+        return objects[:limit], page["pagination"]["count"]
+
     def whole_id(self, start: str) -> str:
         """Return the one id with this start (as narrow terminals show it), else the text itself."""
         start = start.removesuffix("…")
@@ -125,9 +141,9 @@ def _explained(url: str) -> Iterator[None]:
         yield
     except NoConnection as error:
         start = "Start one: payments-emulator serve; or give its URL with --url"
-        raise click.ClickException(f"no emulator is running at {url} ({error}). {start}") from None
+        raise NoEmulator(f"no emulator is running at {url} ({error}). {start}") from None
     except ValueError:
-        message = f"{url!r}: a URL such as http://127.0.0.1:4747"
+        message = f"{url!r} is not a URL such as http://127.0.0.1:4747"
         raise click.BadParameter(message, param_hint="'--url'") from None
     except ConnectionFailed as error:
         message = f"the connection to the emulator at {url} failed: {error}"
@@ -139,9 +155,9 @@ def accepted(url: str, response: ApiResponse) -> ApiResponse:
     # App's settings say.
     if "request-id" not in response.headers:
         path = response.request.target.partition("?")[0]
-        raise click.ClickException(
-            f"no emulator: {url}{path} returned {response.status_code}; is another program"
-            " listening there?"
+        raise NoEmulator(
+            f"there is no emulator: {url}{path} returned {response.status_code}; is another"
+            " program listening there?"
         )
     if not response.is_success:
         raise Rejected(response.json())

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from emulator.cli.options import DEFAULT_URL, option, require_extra
+from emulator.cli.options import DEFAULT_URL, Integer, option, require_extra
 from emulator.cli.output import ReportOutput, TerminalLine, with_report
 from emulator.cli.service import reject_live_key, service_url
 
@@ -21,12 +21,12 @@ from emulator.cli.service import reject_live_key, service_url
 )
 @click.option(
     "--examples",
-    type=click.IntRange(1, 10_000),
+    type=Integer(1, 10_000),
     default=10,
     show_default=True,
     help="Random requests per operation.",
 )
-@click.option("--seed", type=int, help="Seed, to repeat the same requests.")
+@click.option("--seed", type=Integer(), help="Seed, to repeat the same requests.")
 @click.option(
     "--receiver",
     metavar="URL",

@@ -10,7 +10,7 @@ import click
 
 from emulator.cli.control_client import ControlClient
 from emulator.cli.options import ID
-from emulator.cli.output import Listing, ListView, Row, list_options, print_list, printable
+from emulator.cli.output import Amount, Listing, ListView, Row, list_options, print_list, printable
 
 EMAIL_KINDS = (
     "invoice",
@@ -24,8 +24,18 @@ EMAIL_KINDS = (
 
 def email_row(email: Any) -> Row:
     return Row(
-        email["created_at"], ((email["subject"], {"bold": True}), email["to"]), None, email["id"]
+        email["created_at"],
+        ((email["subject"], {"bold": True}), email["to"]),
+        email["customer"],
+        email["id"],
+        amount=amount_of(email),
     )
+
+
+def amount_of(email: Any) -> Amount | None:
+    if about := email["receipt"] or email["invoice"]:
+        return Amount(about, is_last=True)
+    return Amount(email["refund"], is_last=False) if email["refund"] else None
 
 
 EMAILS = Listing("/emails", "emails", email_row, then=lambda email: f"emails {email['id']}")
@@ -36,7 +46,12 @@ EMAILS = Listing("/emails", "emails", email_row, then=lambda email: f"emails {em
 @click.option("--html", "form", flag_value="html", help="Print the HTML of EMAIL.")
 @click.option("--raw", "form", flag_value="raw", help="Print EMAIL as MIME, attachments included.")
 @click.option("--to", metavar="ADDRESS", help="Only emails to this address.")
-@click.option("--kind", type=click.Choice(EMAIL_KINDS), help="Only emails of this kind.")
+@click.option(
+    "--kind",
+    type=click.Choice(EMAIL_KINDS),
+    metavar="KIND",
+    help=f"Only emails of this kind: {', '.join(EMAIL_KINDS)}.",
+)
 @list_options("newest")
 def emails(
     emulator: ControlClient, view: ListView, *, email: str | None, form: str | None, **filters: Any

@@ -30,7 +30,9 @@ EVENTS = Listing(
     event_row,
     then=lambda event: f"explain {about(event)}",
     stream="event",
-    value=lambda event, name: event["type"] if name == "type" else about(event),
+    matches=lambda event, name, wanted: (
+        wanted == (event["type"] if name == "type" else about(event))
+    ),
 )
 
 

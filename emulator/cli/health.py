@@ -7,9 +7,16 @@ import os
 import click
 
 from emulator.checks.runs import counted
-from emulator.cli.control_client import PROBE, ControlClient
+from emulator.cli.control_client import PROBE, ControlClient, NoEmulator
+from emulator.cli.groups import FOUND
 from emulator.cli.options import DEFAULT_PORT, as_json, variable
 from emulator.cli.output import print_line
+
+
+class Unhealthy(NoEmulator):
+    """What ``health`` was asked for, and no mistake of the command line."""
+
+    exit_status = FOUND
 
 
 @click.command()
@@ -22,7 +29,7 @@ from emulator.cli.output import print_line
     help="The emulator.",
 )
 @as_json
-def health(url: str, as_json: bool) -> int:
+def health(url: str, as_json: bool) -> None:
     """Check that an emulator responds.
 
     \b
@@ -38,8 +45,7 @@ def health(url: str, as_json: bool) -> int:
     except click.UsageError:
         raise
     except click.ClickException as error:
-        click.echo(f"payments-emulator: {error.format_message()}", err=True)
-        return 1
+        raise Unhealthy(error.format_message()) from None
     print_line(
         response,
         lambda health: (
@@ -47,4 +53,3 @@ def health(url: str, as_json: bool) -> int:
         ),
         as_json,
     )
-    return 0

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import click
 
 from emulator.cli.control_client import ControlClient
-from emulator.cli.options import ID
+from emulator.cli.options import ID, matching
 from emulator.cli.output import (
     Listing,
     ListView,
@@ -33,8 +34,21 @@ def request_row(entry: Any) -> Row:
     )
 
 
+def matches(entry: Any, name: str, wanted: str) -> bool:
+    if name == "status":
+        return re.fullmatch(wanted.replace("x", "."), str(entry["status"])) is not None
+    return bool(entry[name] == wanted)
+
+
+STATUS = matching("STATUS", "[1-5](xx|[0-9]{2})", "a status such as 404 or 4xx")
+
 REQUESTS = Listing(
-    "/requests", "requests", request_row, then=lambda entry: f"logs {entry['id']}", stream="request"
+    "/requests",
+    "requests",
+    request_row,
+    then=lambda entry: f"logs {entry['id']}",
+    stream="request",
+    matches=matches,
 )
 
 
@@ -43,9 +57,9 @@ REQUESTS = Listing(
 @follow("requests")
 @click.option(
     "--status",
-    type=click.IntRange(100, 599),
+    type=STATUS,
     metavar="STATUS",
-    help="Only requests with this response status.",
+    help="Only requests with this response status, such as 422 or 4xx.",
 )
 @click.option(
     "--method",
@@ -72,7 +86,7 @@ def logs(
 
     \b
     payments-emulator logs
-    payments-emulator logs --follow --status 422
+    payments-emulator logs --follow --status 4xx
     payments-emulator logs req_4fKq9ZsT1mVbX7cR2yLdH8wN
     payments-emulator logs req_4fKq9ZsT1mVbX7cR2yLdH8wN --as curl
     """

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import gc
 import io
-import json
 import os
 import sys
 from collections.abc import Sequence
@@ -13,9 +12,8 @@ from typing import NoReturn
 
 import click
 
-from emulator.cli.groups import INTERRUPTED, PROGRAM, WRONG_USAGE, LazyGroup, discard_output
-from emulator.cli.options import guidance
-from emulator.cli.output import fitted
+from emulator.cli.errors import report
+from emulator.cli.groups import INTERRUPTED, PROGRAM, LazyGroup, discard_output
 from emulator.version import VERSION
 
 COMMANDS = {
@@ -106,14 +104,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     try:
         status = run(arguments)
     except click.ClickException as error:
-        body = getattr(error, "body", None) if "--json" in arguments else None
-        message = (
-            fitted(f"{PROGRAM}: {one_line(error)}", sys.stderr)
-            if body is None
-            else json.dumps(body)
-        )
-        print(message, file=sys.stderr)
-        sys.exit(WRONG_USAGE)
+        sys.exit(report(error, arguments))
     except (KeyboardInterrupt, click.Abort):
         sys.exit(INTERRUPTED)
     except OSError as error:
@@ -121,8 +112,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO):
             raise
         discard_output()
-        print(f"{PROGRAM}: cannot write: {error.strerror}", file=sys.stderr)
-        sys.exit(WRONG_USAGE)
+        sys.exit(report(click.ClickException(f"cannot write: {error.strerror}"), arguments))
     sys.exit(status if isinstance(status, int) else 0)
 
 
@@ -134,35 +124,6 @@ def run(arguments: Sequence[str]) -> object:
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return cli.main(
         [*arguments], prog_name=PROGRAM, standalone_mode=False, color=False if plain else None
-    )
-
-
-def one_line(error: click.ClickException) -> str:
-    message = " ".join(error.format_message().split()).replace("'[", "'").replace("]'", "'")
-    if isinstance(error, click.NoSuchOption):
-        message = (
-            f"There is no option {error.option_name!r}; {nearest(error.option_name, error.ctx)}"
-        )
-    if message.partition(" ")[0].isalpha():
-        message = message[0].upper() + message[1:]
-    if isinstance(error, click.MissingParameter) and error.ctx:
-        message = f"{message.rstrip('.')}; see '{error.ctx.command_path} --help'"
-    return message
-
-
-def nearest(name: str, context: click.Context | None) -> str:
-    # One may type options of a command before the command.
-    if (
-        context
-        and context.parent is None
-        and name in ("--url", "--key", "--app", "--control-token")
-    ):
-        return f"put it after the whole command, as in: {PROGRAM} clock show {name} …"
-    parameters = context.command.get_params(context) if context else []
-    visible = [parameter for parameter in parameters if not getattr(parameter, "hidden", False)]
-    return guidance(
-        name,
-        [option for parameter in visible for option in parameter.opts if option.startswith("--")],
     )
 
 

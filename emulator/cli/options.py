@@ -131,12 +131,39 @@ class Number(click.FloatRange):
     """A number within bounds; ``nan`` passes click's comparisons, and infinity has no JSON."""
 
     name = "number"
+    noun = "a number"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        number = super().convert(value, param, ctx)
+        try:
+            number = super().convert(value, param, ctx)
+        except click.BadParameter:
+            number = math.nan
         if not math.isfinite(number):
-            self.fail(f"{value} is no number", param, ctx)
+            self.fail(f"{value!r} is not {described(self)}", param, ctx)
         return number
+
+
+class Integer(click.IntRange):
+    """A whole number within bounds."""
+
+    noun = "a whole number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            self.fail(f"{value!r} is not {described(self)}", param, ctx)
+
+
+def described(numbers: Number | Integer) -> str:
+    """Return the numbers that an option takes: ``a whole number from 1 to 65535``."""
+    if numbers.min is None:
+        return numbers.noun
+    if numbers.max is None:
+        return f"{numbers.noun} {'above' if numbers.min_open else 'of at least'} {numbers.min}"
+    if numbers.min_open:
+        return f"{numbers.noun} above {numbers.min}, {numbers.max} at most"
+    return f"{numbers.noun} from {numbers.min} to {numbers.max}"
 
 
 def matching(name: str, pattern: str, description: str) -> Parsed:
@@ -191,14 +218,14 @@ def _clock_start(value: str) -> Any:
     try:
         return parse_start(value)
     except ValueError as error:
-        raise ValueError(f"{value!r}: {error}") from None
+        raise ValueError(f"{value!r} is not the start of a clock: {error}") from None
 
 
 def _state_url(value: str) -> str:
     from emulator.engine.storage.urls import FORMS, is_state_url
 
     if not is_state_url(value):
-        raise ValueError(f"{value!r}: {FORMS}")
+        raise ValueError(f"{value!r} is not one of {FORMS}")
     return value
 
 
@@ -230,9 +257,26 @@ PROFILE = Parsed("FILE", _profile)
 ASSUMPTION = Parsed("NAME=VALUE", _assumption)
 
 
-PORT = click.IntRange(0, 65535)
+PORT = Integer(0, 65535)
 
 FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+class InputFile(click.File):
+    """A file to read."""
+
+    def __init__(self) -> None:
+        super().__init__("rb")
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            reason = error.message.rpartition(": ")[2]
+            self.fail(f"{value!r} cannot be opened: {reason}", param, ctx)
+
+
+INPUT_FILE = InputFile()
 
 
 class OutputFile(click.Path):

@@ -18,6 +18,7 @@ from emulator.checks.runs import counted
 from emulator.cli.options import (
     OUTPUT_FILE,
     Decorator,
+    Integer,
     as_json,
     with_client,
     with_options,
@@ -85,20 +86,35 @@ def print_next(command: str, as_json: bool = False) -> None:
 # -- lists
 
 
+class Amount(NamedTuple):
+    """The amount in the name of an object, of which it is the last or the first part."""
+
+    id: str
+    is_last: bool
+
+    def part_of(self, name: str) -> str:
+        return name.split(" · ")[-1 if self.is_last else 0]
+
+
 class Row(NamedTuple):
-    """An object's line: time, text; ``about``: the id of the named object; ``id`` at the end."""
+    """An object's line: time, text; ``about``: the id of the named object; ``id`` at the end.
+
+    ``others`` counts further objects that the line is about; then no id is shown, unless wanted.
+    """
 
     at: str
     cells: tuple[StyledText, ...]
     about: str | None
     id: str | None
+    amount: Amount | None = None
+    others: int = 0
 
 
 class Listing(NamedTuple):
     """A list of the control API: path, rows, the text of an empty one, and the next command.
 
-    ``stream`` is the kind of the stream's messages about its objects, ``value`` that of an object
-    for a filter. The latest object is printed last.
+    ``stream`` is the kind of the stream's messages about its objects; ``matches`` says whether an
+    object has the value of a filter. The latest object is printed last.
     """
 
     path: str
@@ -106,7 +122,7 @@ class Listing(NamedTuple):
     row: Callable[[Any], Row]
     then: Callable[[Any], str]
     stream: str = ""
-    value: Callable[[Any, str], Any] = dict.__getitem__
+    matches: Callable[[Any, str, str], bool] = lambda item, name, wanted: item[name] == wanted
     is_newest_first: bool = True
 
 
@@ -126,7 +142,7 @@ def limit(which: str) -> Decorator:
     return click.option(
         "--limit",
         "-n",
-        type=click.IntRange(1),
+        type=Integer(1),
         default=20,
         show_default=True,
         metavar="N",
@@ -159,25 +175,31 @@ def print_list(
     view: ListView,
     *,
     follow: bool = False,
+    **form: Any,
 ) -> None:
-    """Print a list's first objects, the latest last; to ``follow`` it, then those of the stream."""
+    """Print a list's first objects, the latest last; to ``follow`` it, then those of the stream.
 
-    def first() -> list[Any]:
-        newest = [*emulator.pages(listing.path, view.limit, **filters)]
-        return newest[::-1] if listing.is_newest_first else newest
+    ``form`` is what the control API is asked for beside the ``filters``.
+    """
+
+    def first() -> tuple[list[Any], int]:
+        newest, total = emulator.first(listing.path, view.limit, **filters, **form)
+        return (newest[::-1] if listing.is_newest_first else newest), total
 
     if follow:
-        coming = tail(emulator, listing.stream, first)
+        coming = tail(emulator, listing.stream, lambda: first()[0])
         wanted = (
             item
             for item in coming
-            if all(v in (None, listing.value(item, n)) for n, v in filters.items())
+            if all(v is None or listing.matches(item, n, v) for n, v in filters.items())
         )
         print_rows(emulator, wanted, listing.row, view)
         return
-    items = first()
+    items, total = first()
     print_rows(emulator, items, listing.row, view)
     if items:
+        if len(items) < total and not view.as_json:
+            click.echo(f"{len(items)} of {total}; --limit {total} shows all", err=True)
         print_next(listing.then(items[-1]), view.as_json)
     elif not view.as_json:
         some = any(value is not None for value in filters.values())
@@ -196,13 +218,34 @@ def print_rows(
                 click.echo(json.dumps(item))
         else:
             rows = [row(printable(item)) for item in batch]
-            names = {} if view.with_ids else names_of(emulator, (line.about for line in rows))
+            amounts = [line.amount.id for line in rows if line.amount]
+            names = (
+                {}
+                if view.with_ids
+                else names_of(emulator, [*(line.about for line in rows), *amounts])
+            )
             for line in rows:
                 if line.at[:10] != day:
                     day = line.at[:10]
                     click.echo(click.style(day, dim=True))
-                click.echo(in_one_line(line, names.get(line.about or "", ""), width, view.with_ids))
+                name = subject_of(line, names)
+                click.echo(in_one_line(with_amount(line, names), name, width, view.with_ids))
         sys.stdout.flush()
+
+
+def subject_of(line: Row, names: Mapping[str, str]) -> str:
+    """Return the name of the object that a line is about, and the number of the others."""
+    name = names.get(line.about or "", "")
+    return f"{name or line.about} and {line.others} more" if line.others else name
+
+
+def with_amount(line: Row, names: Mapping[str, str]) -> Row:
+    if line.others:
+        line = line._replace(id=None)
+    if line.amount is None or line.amount.id not in names:
+        return line
+    text = line.amount.part_of(names[line.amount.id]).replace("\N{NO-BREAK SPACE}", " ")
+    return line._replace(cells=(line.cells[0], text, *line.cells[1:]))
 
 
 BATCH = 50

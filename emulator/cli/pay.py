@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from emulator.cli.control_client import ControlClient
-from emulator.cli.options import ID, no_wait
+from emulator.cli.options import ID, Integer, no_wait
 from emulator.cli.output import printed, when
 from emulator.presentation.languages.language import plain_money
 
@@ -30,13 +30,11 @@ def payment_line(intent: Any) -> str:
 @click.option("--email", metavar="ADDRESS", help="Pay by the PayPal account of this address.")
 @click.option(
     "--amount",
-    type=click.IntRange(1),
+    type=Integer(1),
     metavar="N",
     help="Amount in minor units, where the buyer chooses.",
 )
-@click.option(
-    "--quantity", type=click.IntRange(1), metavar="N", help="Quantity, where the buyer chooses."
-)
+@click.option("--quantity", type=Integer(1), metavar="N", help="Quantity, where the buyer chooses.")
 @no_wait
 @printed(
     payment_line,

@@ -74,8 +74,9 @@ def receiver(
     \b
     export PAYMENTS_EMULATOR_SECRET=whsec_4Kd8sF2hJ6lQ1wE5rT9yU3iO7pA0zX4c
     payments-emulator test receiver http://localhost:3000/webhooks
-    payments-emulator test receiver https://staging.example.com/webhooks --method JWT
-    payments-emulator test receiver localhost:3000/hooks --method BASIC --webhook wh_5Tn8cV2bX6
+    payments-emulator test receiver https://test.example.com/webhooks --method JWT
+    payments-emulator test receiver localhost:3000/hooks --method BASIC \\
+        --webhook wh_5Tn8cV2bX6
 
     Events of every type are sent as the service sends them: valid, forged, expired, repeated, out
     of order, slowly, large. Configure any shared secret on both sides. Without --url no emulator

@@ -19,7 +19,7 @@ import click
 
 from emulator.checks.runs import counted
 from emulator.cli.groups import RepeatableCommand
-from emulator.cli.options import DEFAULT_KEY, Number, option, variable, with_options
+from emulator.cli.options import DEFAULT_KEY, Integer, Number, option, variable, with_options
 from emulator.cli.output import ReportOutput, TerminalLine, with_report
 from emulator.cli.serve import StartingServer, serve
 
@@ -54,7 +54,7 @@ command_line = click.argument("command", nargs=-1, required=True, type=click.UNP
 def jobs(runs: int) -> Callable[[Any], Any]:
     return click.option(
         "--jobs",
-        type=click.IntRange(1, 64),
+        type=Integer(1, 64),
         default=runs * (os.cpu_count() or 1),
         help="Runs at a time.",
     )

@@ -10,13 +10,18 @@ from emulator.cli.control_client import ControlClient
 from emulator.cli.output import Listing, ListView, Row, list_options, print_list
 
 
-def job_row(entry: Any) -> Row:
-    events = (", ".join(entry["event_types"]),) if entry.get("event_types") else ()
+def job_row(group: Any) -> Row:
+    from emulator.document.paths import fixture
+
+    job = fixture("jobs")[group["kind"]]
+    times = f" × {group['times']}" if group["times"] > 1 else ""
+    events = (", ".join(group["event_types"]),) if group.get("event_types") else ()
     return Row(
-        entry["due_at"],
-        ((entry["kind"].ljust(25), {"bold": True}), *events),
-        entry["object"],
-        entry["object"],
+        group["due_at"],
+        ((f"{job.get('label', job['summary'])}{times}".ljust(28), {"bold": True}), *events),
+        group["object"],
+        group["object"],
+        others=max(0, group["times"] - 1) if group["object"] else 0,
     )
 
 
@@ -37,6 +42,9 @@ def schedule(emulator: ControlClient, view: ListView, until: str | None) -> None
     payments-emulator schedule --until 2026-03-01T00:00:00Z --json
 
     Without --until, shows the jobs planned now. With --until, also shows the jobs that these will
-    plan, such as every renewal of a year. The world itself does not change.
+    plan, such as every renewal of a year. The world itself does not change. Jobs of one kind and
+    one instant share a line; with --json each has its own.
     """
-    print_list(emulator, SCHEDULE, {"until": until}, view)
+    filters = {"until": until}
+    grouped = {} if view.as_json else {"grouped": True}
+    print_list(emulator, SCHEDULE, filters, view, **grouped)

@@ -20,6 +20,7 @@ from emulator.cli.options import (
     PORT,
     PROFILE,
     STATE_URL,
+    Integer,
     option,
     with_options,
 )
@@ -57,7 +58,7 @@ OPTIONS = (
         default="running",
         help="Initial state of clocks.",
     ),
-    option("--seed", type=int, help="Same seed, same output (with a frozen clock)."),
+    option("--seed", type=Integer(), help="Same seed, same output (with a frozen clock)."),
     option(
         "--keys",
         type=click.Choice(["open", "listed"]),
@@ -82,7 +83,7 @@ OPTIONS = (
     option("--state", type=STATE_URL, default="memory", help="Where to persist worlds."),
     option(
         "--max-worlds",
-        type=click.IntRange(1),
+        type=Integer(1),
         default=WORLDS.most,
         metavar="N",
         help="Worlds open at a time.",

@@ -72,7 +72,7 @@ def public_url(chosen: Mapping[str, Any]) -> str | None:
     url: str | None = chosen.get("public_url")
     if url is not None and not re.fullmatch(r"https?://[^/\s]+/?", url):
         raise click.BadParameter(
-            f"{url!r}: a URL such as http://sandbox.local:4747", param_hint="'--public-url'"
+            f"{url!r} is not a URL such as http://sandbox.local:4747", param_hint="'--public-url'"
         )
     return url and url.rstrip("/")
 

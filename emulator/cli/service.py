@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import click
 
 from emulator.cli.groups import FOUND, UNFINISHED
-from emulator.cli.options import FILE, OUTPUT_FILE, PORT, Number, option, writing
+from emulator.cli.options import FILE, OUTPUT_FILE, PORT, Integer, Number, option, writing
 from emulator.cli.output import ReportOutput, with_report
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--max-requests",
-    type=click.IntRange(1),
+    type=Integer(1),
     default=250,
     show_default=True,
     help="Requests in all, retries included.",
@@ -71,9 +71,11 @@ def service(
     """Find out which assumptions hold at the service at URL.
 
     \b
-    payments-emulator compare service https://api.example.com --key sk_test_1 --out profile.yaml
+    payments-emulator compare service https://api.example.com --key sk_test_1 \\
+        --out profile.yaml
     payments-emulator serve --profile profile.yaml
-    payments-emulator compare service https://api.example.com --key sk_test_1 --against profile.yaml
+    payments-emulator compare service https://api.example.com --key sk_test_1 \\
+        --against profile.yaml
 
     Makes the requests of the probes, with a test key, and removes what it created as far as the
     service lets it. Uses /v1 alone, and the clock of this emulator where /_emulator/clock has one:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from emulator.cli.groups import LazyGroup
+from emulator.cli.groups import FOUND, LazyGroup
 from emulator.cli.options import STATE_URL
 from emulator.cli.server import start_errors
 
@@ -30,21 +30,24 @@ def state() -> None:
 def check(store: str) -> int:
     """Check a state store; exit status 1 if it is invalid.
 
-    It is read whole, as a server reads it, and nothing is changed. A SQLite file that a server uses
-    cannot be read.
+    It is read whole, as a server reads it, and nothing is changed. If there is no such store, or it
+    cannot be read, as a SQLite file that a server uses, the exit status is 2.
 
     \b
     payments-emulator state check sqlite:shop.db
     payments-emulator state check postgresql://emulator@127.0.0.1/worlds
     """
     from emulator.engine.storage import urls
+    from emulator.engine.storage.store import CorruptStore, NoStore
 
-    try:
-        with start_errors():
+    with start_errors():
+        try:
             show(urls.check(store))
-    except click.ClickException as error:
-        click.echo(error.message)
-        return 1
+        except NoStore:
+            raise
+        except CorruptStore as error:
+            click.echo(str(error))
+            return FOUND
     return 0
 
 

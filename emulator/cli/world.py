@@ -11,7 +11,16 @@ import click
 from emulator.checks.runs import counted
 from emulator.cli.control_client import ControlClient
 from emulator.cli.groups import LazyGroup
-from emulator.cli.options import CLOCK_START, ID, as_json, matching, read_snapshot, with_client
+from emulator.cli.options import (
+    CLOCK_START,
+    ID,
+    INPUT_FILE,
+    Integer,
+    as_json,
+    matching,
+    read_snapshot,
+    with_client,
+)
 from emulator.cli.output import limit, print_line, printed, when
 
 NAME = matching("NAME", r"(?!\.\.?$)[A-Za-z0-9._-]{1,64}", "a name of 1 to 64 of A-Z a-z 0-9 . _ -")
@@ -111,7 +120,7 @@ def export(emulator: ControlClient, name: str, output: BinaryIO, share: bool) ->
 
 
 @world.command("import")
-@click.argument("file", type=click.File("rb"))
+@click.argument("file", type=INPUT_FILE)
 @click.option("--name", type=NAME, help="Name of the snapshot. [default: the file's name]")
 @printed(snapshot_line)
 def import_snapshot(emulator: ControlClient, file: BinaryIO, name: str | None) -> Any:
@@ -155,7 +164,7 @@ def rewound_line(result: Any) -> str:
 @world.command()
 @click.argument("request", type=ID, required=False, metavar="[REQUEST]")
 @click.option(
-    "--steps", type=click.IntRange(1), metavar="N", help="Undo the last N requests. [default: 1]"
+    "--steps", type=Integer(1), metavar="N", help="Undo the last N requests. [default: 1]"
 )
 @printed(rewound_line)
 def rewind(emulator: ControlClient, request: str | None, steps: int | None) -> Any:
@@ -178,9 +187,9 @@ def rewind(emulator: ControlClient, request: str | None, steps: int | None) -> A
 
 @world.command()
 @click.option(
-    "--fixtures", type=click.File("rb"), metavar="FILE", help="Initial settings (YAML or JSON)."
+    "--fixtures", type=INPUT_FILE, metavar="FILE", help="Initial settings (YAML or JSON)."
 )
-@click.option("--seed", type=int, help="Seed for reproducible output (with a frozen clock).")
+@click.option("--seed", type=Integer(), help="Seed for reproducible output (with a frozen clock).")
 @click.option(
     "--clock", type=CLOCK_START, metavar=CLOCK_START.name, help="Initial state of the clock."
 )

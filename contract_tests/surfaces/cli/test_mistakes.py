@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from contract_tests.support.receiver import Receiver, Reply
 from contract_tests.support.sandbox import RunningServer, Sandbox
 from contract_tests.surfaces.cli.conftest import Cli, OnScreen
 from contract_tests.surfaces.cli.terminal import run
+from emulator.cli.errors import sentence
 from emulator.cli.groups import LazyGroup
 from emulator.cli.main import COMMANDS, cli
 from emulator.cli.main import cli as program
@@ -24,11 +26,10 @@ from emulator.core.event_types import EVENTS
 GUIDE = ROOT / "docs" / "guide" / "command-line.md"
 
 
-def help_of(command: click.Command) -> str:
+def help_of(command: click.Command, *path: str) -> str:
+    name = " ".join(path) or "payments-emulator"
     return command.get_help(
-        click.Context(
-            command, info_name="payments-emulator", terminal_width=80, **command.context_settings
-        )
+        click.Context(command, info_name=name, terminal_width=80, **command.context_settings)
     )
 
 
@@ -135,12 +136,21 @@ MISTAKES = {
     "clok": "There is no command 'clok'; did you mean `clock`?",
     "xyz": "There is no command 'xyz'; allowed: serve, demo",
     "events --folow": "There is no option '--folow'; did you mean `--follow`?",
+    "events -n 0": "'--limit' / '-n': '0' is not a whole number of at least 1",
+    "serve --port 99999": "'99999' is not a whole number from 0 to 65535",
+    "serve --state foo:bar": "'foo:bar' is not one of memory, tinydb:FILE, sqlite:FILE or",
+    "serve --public-url here": "'here' is not a URL such as http://sandbox.local:4747",
+    "demo --foo": "allowed: --stay, --leave, --help",
+    "test receiver notaurl": "'notaurl' is not a URL such as http://localhost:3000/webhooks",
+    "world import /nowhere": "'/nowhere' cannot be opened: No such file or directory",
+    "state check tinydb:/nonexistent": "tinydb:/nonexistent: there is no such file",
+    "state check memory": "memory: nothing is stored",
     "clock --zzz": "allowed: --json, --url, --key, --app, --control-token, --help",
     "--url http://127.0.0.1:1 clock show": (
         "after the whole command, as in: payments-emulator clock show --url"
     ),
     "events --type invoice.pad": "did you mean `invoice.paid`?",
-    "logs --status 9": "9 is not in the range 100<=x<=599",
+    "logs --status 9": "'9' is not a status such as 404 or 4xx",
     "logs ../health": "'../health' is not an id such as req_",
     "emails --raw": "--raw shows one email; give its id",
     "emails mail_nothing": "There is no ",
@@ -148,15 +158,15 @@ MISTAKES = {
     "clock advance 31d --to 2026-03-01": "--to says how far; leave out DURATION",
     "clock advance P1X": "'DURATION': 'P1X' is not a duration such as 31d, 2h, 90s, P3M or P1Y",
     "clock advance --to 2020-01-01": "to: is before the clock's present instant",
-    "clock run --rate -1": "-1.0 is not in the range x>0",
-    "clock run --rate nan": "nan is no number",
+    "clock run --rate -1": "'-1' is not a number above 0",
+    "clock run --rate nan": "'nan' is not a number above 0",
     "world save": "NAME",
     "world save a/b": "1 to 64 of A-Z a-z 0-9 . _ -",
     "world load nothing": "There is no snapshot 'nothing'",
     "world import /dev/zero": "/dev/zero: is larger than 64 MiB, the most that is imported",
     "world rewind": "only 0 requests in the journal",
     "world rewind req_nothing": "There is no ",
-    "world reset --clock stopped": "running, frozen, or frozen@",
+    "world reset --clock stopped": "'stopped' is not the start of a clock: must be running, frozen",
     "events --key sk_test_a.b": "API key",
     "events --key sk_test_demo --app demo": "--key and --app both name the App",
     "events --app a/b": "must be an App's name",
@@ -175,7 +185,7 @@ MISTAKES = {
     f"trigger invoice.paid -o amount={'[' * 2000}": "is not an override",
     "test app": "Missing argument 'COMMAND...'; see 'payments-emulator test app --help'",
     "test client --fail-on worry": "'error', 'warning', 'info'",
-    "test suite --fail-on 101 -- true": "101.0 is not in the range 0<=x<=100",
+    "test suite --fail-on 101 -- true": "'101' is not a number from 0 to 100",
     "exec": "COMMAND",
     "exec --state sqlite:x.db --assumptions all -- true": "cannot share one --state",
     "exec --fixtures /nowhere.yaml true": "/nowhere.yaml: cannot be read",
@@ -187,6 +197,57 @@ MISTAKES = {
 @pytest.mark.parametrize("line", MISTAKES)
 def test_a_mistake_is_reported_in_one_line(cli: Cli, line: str) -> None:
     assert MISTAKES[line] in cli(*line.split()).usage_error
+
+
+@pytest.mark.parametrize("line", MISTAKES)
+def test_a_mistake_is_reported_as_json_to_programs(cli: Cli, line: str) -> None:
+    """Even if the options cannot be parsed; an error of the emulator has the same fields."""
+    words = line.split()
+    end = words.index("--") if "--" in words else len(words)
+    ended = cli(*words[:end], "--json", *words[end:])
+    error = json.loads(ended.errors)
+    assert (ended.status, ended.output) == (2, "")
+    assert {"code", "message", "status", "request_id"} <= error.keys()
+    assert re.fullmatch("[A-Z_]+", error["code"])
+    assert error["message"]
+
+
+def test_what_stands_after_two_dashes_belongs_to_the_command_of_exec(cli: Cli) -> None:
+    assert cli("exec", "--port", "x", "--", "npm", "--json").usage_error
+
+
+def every_command(
+    group: click.Group = cli, *path: str
+) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    for name, command in group.commands.items():
+        yield (*path, name), command
+        if isinstance(command, click.Group):
+            yield from every_command(command, *path, name)
+
+
+def test_a_wrong_value_is_rejected_in_a_sentence_with_a_verb() -> None:
+    """Whichever option or argument it is given to: ``'99999' is not a whole number …``."""
+    wordless = []
+    for path, command in every_command():
+        context = click.Context(command, info_name=path[-1])
+        for parameter in command.params:
+            for value in ("@ @", "-99999999", "/nowhere/at/all"):
+                try:
+                    parameter.type.convert(value, parameter, context)
+                except click.ClickException as error:
+                    message = sentence(error).partition(": ")[2]
+                    if not re.search(r"\b(is|are|cannot be|does)\b", message):
+                        wordless.append((path, parameter.name, message))
+    assert wordless == []
+
+
+def test_no_help_is_wider_than_80_columns() -> None:
+    assert [
+        (path, line)
+        for path, command in every_command()
+        for line in help_of(command, "payments-emulator", *path).splitlines()
+        if len(line) > 80
+    ] == []
 
 
 def test_a_hidden_command_is_never_named(cli: Cli) -> None:
@@ -242,7 +303,8 @@ def test_something_else_that_listens_there(cli: Cli) -> None:
         ]
         stranger.reply = lambda received: responses.pop()
         while responses:
-            assert "No emulator: " in cli("world", "rewind", "--url", stranger.url).usage_error
+            rejected = cli("world", "rewind", "--url", stranger.url).usage_error
+            assert "There is no emulator: " in rejected
 
 
 def test_a_token_that_is_demanded(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,7 +35,7 @@ from emulator.engine.storage.database_tables import (
     Statement,
 )
 from emulator.engine.storage.serialization import Content
-from emulator.engine.storage.store import CorruptStore
+from emulator.engine.storage.store import CorruptStore, NoStore
 from emulator.resources.app.clients import Key
 
 logger = logging.getLogger("emulator")
@@ -112,11 +112,11 @@ def address(url: str) -> DatabaseAddress:
     try:
         parts = urlsplit(url)
     except ValueError:
-        raise CorruptStore(f"postgresql: is no URL such as {FORM}") from None
+        raise NoStore(f"postgresql: is no URL such as {FORM}") from None
     query = dict(parse_qsl(parts.query))
     schema = query.pop("schema", "public")
     if not re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", schema):
-        raise CorruptStore(f"postgresql: a schema has up to 63 of a-z 0-9 _, as in {FORM}")
+        raise NoStore(f"postgresql: a schema has up to 63 of a-z 0-9 _, as in {FORM}")
     user, at, hosts = parts.netloc.rpartition("@")
     name = f"postgresql://{user.partition(':')[0]}{at}{hosts}{parts.path}?schema={schema}"
     return DatabaseAddress(parts._replace(query=urlencode(query)).geturl(), schema, name)
@@ -218,7 +218,9 @@ def read(url: str) -> Content:
                 database_tables.check_format(connection)
                 return database_tables.content(connection)
     except psycopg.errors.UndefinedTable:
-        raise CorruptStore(f"{place.name}: holds no worlds") from None
+        raise NoStore(f"{place.name}: holds no worlds") from None
+    except psycopg.OperationalError as error:
+        raise NoStore(f"{place.name}: {describe(error)}") from None
     except (psycopg.Error, *DAMAGE) as error:
         raise CorruptStore(f"{place.name}: {describe(error)}") from None
 

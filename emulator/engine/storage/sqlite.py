@@ -25,7 +25,7 @@ from emulator.engine.storage.database_tables import (
     T,
 )
 from emulator.engine.storage.serialization import Content
-from emulator.engine.storage.store import CorruptStore, StorageError, WorldPersistence
+from emulator.engine.storage.store import CorruptStore, NoStore, StorageError, WorldPersistence
 from emulator.resources.app.clients import Key
 
 logger = logging.getLogger("emulator")
@@ -182,13 +182,12 @@ def _opening(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise CorruptStore(f"{path}: cannot be opened: {error.strerror}") from None
+        raise NoStore(f"{path}: cannot be opened: {error.strerror}") from None
     except sqlite3.Error as error:
-        known = {
-            sqlite3.SQLITE_BUSY: state_file.IN_USE,
-            sqlite3.SQLITE_NOTADB: "is not a SQLite database",
-        }
-        why = known.get(getattr(error, "sqlite_errorcode", 0)) or describe(error)
+        code = getattr(error, "sqlite_errorcode", 0)
+        if code == sqlite3.SQLITE_BUSY:
+            raise NoStore(f"{path}: {state_file.IN_USE}") from None
+        why = "is not a SQLite database" if code == sqlite3.SQLITE_NOTADB else describe(error)
         raise CorruptStore(f"{path}: {why}") from None
     except database_tables.DAMAGE as error:
         raise CorruptStore(f"{path}: {serialization.reason(error)}") from None

@@ -7,7 +7,7 @@ import re
 import stat
 from pathlib import Path
 
-from emulator.engine.storage.store import CorruptStore
+from emulator.engine.storage.store import NoStore
 
 MOUNTS = Path("/proc/self/mountinfo")
 """Linux's list of what is mounted; the fifth field of a line is where."""
@@ -24,15 +24,15 @@ Identity = tuple[int, int]
 
 
 def checked(path: Path, *, to_write: bool = True) -> Path:
-    """Return the file behind all links. Raises :class:`CorruptStore` if it cannot hold worlds."""
+    """Return the file behind all links. Raises :class:`NoStore` if it cannot hold worlds."""
     try:
         file = path.resolve()
     except (OSError, RuntimeError):
-        raise CorruptStore(f"{path}: its links lead nowhere") from None
+        raise NoStore(f"{path}: its links lead nowhere") from None
     if not file.parent.is_dir():
-        raise CorruptStore(f"{path}: there is no folder {file.parent}")
+        raise NoStore(f"{path}: there is no folder {file.parent}")
     if (problem := _problem(file, to_write=to_write)) is not None:
-        raise CorruptStore(f"{path}: {problem}")
+        raise NoStore(f"{path}: {problem}")
     return file
 
 

@@ -22,6 +22,13 @@ class CorruptStore(Exception):
     """An unusable state, left as it is; the message names the state and the cause, in one line."""
 
 
+class NoStore(CorruptStore):
+    """No store can be read there: a wrong place, one in use, or a database that does not respond.
+
+    Whether a store is damaged remains unknown.
+    """
+
+
 class StorageError(ApiError):
     """A change could not be stored; it is undone, and the client gets 500 ``DATABASE_ERROR``."""
 

@@ -34,6 +34,7 @@ from emulator.engine.storage.store import (
     CorruptStore,
     Edition,
     Loaded,
+    NoStore,
     StorageError,
     Store,
     WorldPersistence,
@@ -117,7 +118,7 @@ def _opened(path: Path) -> tuple[TinyDB, Content]:
             base.storage.write(serialization.tables([]))
         return base, serialization.content(base.storage.read())
     except OSError as error:
-        raise CorruptStore(f"{path}: cannot be read: {error.strerror}") from None
+        raise NoStore(f"{path}: cannot be read: {error.strerror}") from None
     except ValueError as error:
         raise CorruptStore(f"{path}: {error}") from None
 
@@ -144,9 +145,9 @@ def lock(file: Path, path: Path) -> FileLock:
     try:
         held.acquire(blocking=False)
     except Timeout:
-        raise CorruptStore(f"{path}: {state_file.IN_USE}") from None
+        raise NoStore(f"{path}: {state_file.IN_USE}") from None
     except OSError as error:
-        raise CorruptStore(f"{path}: cannot be locked: {error.strerror or error}") from None
+        raise NoStore(f"{path}: cannot be locked: {error.strerror or error}") from None
     return held
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from emulator.core.jobs import Job
 from emulator.engine.storage import serialization
 from emulator.engine.storage.serialization import Content, InvalidState, StoredWorld
-from emulator.engine.storage.store import WORLD, CorruptStore, Edition, Store
+from emulator.engine.storage.store import WORLD, CorruptStore, Edition, NoStore, Store
 from emulator.resources.app.clients import Key
 from emulator.version import extra_command
 
@@ -41,9 +41,9 @@ def _uses(url: str) -> tuple[Callable[[], Store], Callable[[], Content]]:
     """Return the opener and the reader of a state URL's store. Raises :class:`CorruptStore`."""
     # Each kind is imported on first use: most servers have their worlds in memory.
     if url == MEMORY:
-        raise CorruptStore("memory: nothing is stored")
+        raise NoStore("memory: nothing is stored")
     if not is_state_url(url):
-        raise CorruptStore(f"{url!r}: {FORMS}")
+        raise NoStore(f"{url!r} is not one of {FORMS}")
     if (file := file_of(url)) is None:
         try:
             from emulator.engine.storage import postgres, postgres_session
@@ -51,7 +51,7 @@ def _uses(url: str) -> tuple[Callable[[], Store], Callable[[], Content]]:
             if error.name != "psycopg":
                 raise
             needed = f"worlds in PostgreSQL need the extra 'postgres': {extra_command('postgres')}"
-            raise CorruptStore(needed) from None
+            raise NoStore(needed) from None
         return partial(postgres.PostgresStore, url), partial(postgres_session.read, url)
     if url.startswith("tinydb:"):
         from emulator.engine.storage import tinydb_store
@@ -97,7 +97,7 @@ def contents(url: str) -> Content:
     """Return a store's content at one moment, even in use. Raises :class:`CorruptStore`."""
     _, read = _uses(url)
     if (file := file_of(url)) and not file.exists():
-        raise CorruptStore(f"{url}: there is no such file")
+        raise NoStore(f"{url}: there is no such file")
     return read()
 
 
