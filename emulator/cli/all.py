@@ -72,6 +72,7 @@ def _of_app(line: CommandLine, scenario: tuple[str, ...]) -> Report:
     runs = CommandRuns(line._replace(command=scenario))
     with line.limits(runs.commands, title="app: ") as limits:
         report = examine(runs.play, limits)
+    runs.outputs.kept(is_needed=False)
     if report.interrupted:
         raise KeyboardInterrupt
     return report._replace(repeat=repeating(line.command, "test", "app", runs=scenario)).report()

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from shutil import rmtree
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -69,6 +71,13 @@ FOLDER = "PAYMENTS_EMULATOR_FOLDER"
         show_default=True,
         help="Time after COMMAND.",
     ),
+    click.option(
+        "--keep-output",
+        "outputs",
+        type=click.Path(file_okay=False, path_type=Path),
+        metavar="FOLDER",
+        help="Keep the output of every run here.",
+    ),
 )
 def app(
     line: CommandLine,
@@ -79,6 +88,7 @@ def app(
     ignore: tuple[str, ...],
     restart: str | None,
     afterwards: str,
+    outputs: Path | None,
 ) -> int:
     """Show what lost responses and webhooks do to your application.
 
@@ -101,19 +111,27 @@ def app(
     ignored = known_rules(ignore)
     again = shlex.split(restart or "") or line.command
     runs = CommandRuns(
-        line, check=shlex.split(check), file=file, afterwards=afterwards, restart=again
+        line,
+        check=shlex.split(check),
+        file=file,
+        afterwards=afterwards,
+        restart=again,
+        outputs=Outputs(outputs),
     )
     try:
         with line.limits(runs.commands) as limits:
             report = examine(runs.play, limits, only=only, ignore=ignored, kills=kills)
     except LookupError as error:
+        runs.outputs.kept(is_needed=False)
         raise click.BadParameter(str(error), param_hint="'--only'") from None
     # A command that fails because it finds no sandbox says so itself.
-    if (
-        report.runs
+    is_elsewhere = (
+        report.runs > 0
         and not report.places
         and (report.failure or "").startswith("it sends no request")
-    ):
+    )
+    folder = runs.outputs.kept(is_needed=not (report.passed or is_elsewhere))
+    if is_elsewhere:
         if runs.other_apps:
             raise click.ClickException(
                 f"COMMAND uses worlds of other keys ({runs.other_apps_named()}), in which no fault"
@@ -131,6 +149,9 @@ def app(
             f"Not tried: {runs.other_apps_named()}, Apps of other keys than PAYMENTS_EMULATOR_KEY."
         )
         shown_report = shown_report._replace(notes=[*shown_report.notes, others])
+    if folder:
+        kept = f"Output of every run: {folder}"
+        shown_report = shown_report._replace(notes=[*shown_report.notes, kept])
     line.output.show(shown_report)
     if report.interrupted:
         return INTERRUPTED
@@ -149,6 +170,36 @@ def known_rules(names: Sequence[str]) -> Sequence[str]:
     return names
 
 
+class Outputs:
+    """What the runs print, each in a file with the name of its case: ``4-drop-after.txt``.
+
+    ``chosen`` is the folder. Without one they are in a temporary folder, which stays only where it
+    is needed to see why something went wrong.
+    """
+
+    def __init__(self, chosen: Path | None = None) -> None:
+        self._chosen = chosen
+        self._folder: Path | None = None
+        self._lock = threading.Lock()
+
+    def add(self, case: Case | None, output: str) -> None:
+        """Add the output of a run of COMMAND, which ``--restart`` may have started again."""
+        with self._lock:
+            if self._folder is None:
+                self._folder = self._chosen or Path(mkdtemp(prefix="payments-emulator-"))
+                self._folder.mkdir(parents=True, exist_ok=True)
+        name = case.name.replace(":", "-") if case else "baseline"
+        with (self._folder / f"{name}.txt").open("a", encoding="utf-8") as file:
+            file.write(f"{output}\n")
+
+    def kept(self, *, is_needed: bool) -> Path | None:
+        """Return the folder; delete a temporary one that nobody needs."""
+        if self._folder and not self._chosen and not is_needed:
+            rmtree(self._folder, ignore_errors=True)
+            self._folder = None
+        return self._folder
+
+
 class CommandRuns:
     """The runs of the scenario and of the application's own check, each in its own sandbox."""
 
@@ -160,12 +211,14 @@ class CommandRuns:
         file: str | None = None,
         afterwards: str = "2d",
         restart: Sequence[str] = (),
+        outputs: Outputs | None = None,
     ) -> None:
         self._line = line
         self._file = file
         self._check = check
         self._restart = restart
         self._afterwards = afterwards
+        self.outputs = outputs or Outputs()
         self.commands = CapturedCommands(APP_RUN_SECONDS)
         self.other_apps: set[str] = set()
 
@@ -194,10 +247,13 @@ class CommandRuns:
         ):
             variables = {**start_variables, FOLDER: folder}
             arrange(api, case)
-            failure = attempt(self._line.command, variables, ends.append)[0]
+            failure, output = attempt(self._line.command, variables, ends.append)
+            self.outputs.add(case, output)
             if killer:
                 killer.end()
-                failure = attempt(self._restart, variables)[0] if killer.has_struck else failure
+            if killer and killer.has_struck:
+                failure, output = attempt(self._restart, variables)
+                self.outputs.add(case, output)
 
             def check() -> str:
                 return ", ".join(filter(None, attempt(self._check, variables)))

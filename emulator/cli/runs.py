@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import signal
 import threading
@@ -11,7 +10,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial, wraps
-from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -21,6 +19,7 @@ from emulator.checks.runs import counted
 from emulator.cli.groups import RepeatableCommand
 from emulator.cli.options import DEFAULT_KEY, Integer, Number, option, variable, with_options
 from emulator.cli.output import ReportOutput, TerminalLine, with_report
+from emulator.cli.reasons import failure_of
 from emulator.cli.serve import StartingServer, serve
 
 if TYPE_CHECKING:
@@ -163,32 +162,6 @@ WITHOUT_PAGES = "PAYMENTS_EMULATOR_WITHOUT_PAGES"
 OWN_GROUP = 0 if os.name == "posix" else None
 """A command leads a process group: its children end with it, not by a terminal's Ctrl-C."""
 
-ERROR = re.compile(r"FAILED |not ok |(Uncaught )?[\w.]*(Error|Exception)\b.*: ")
-"""The start of lines with an error or a failed test; the last may be Node's version or a count."""
-
-LONGEST_LINE = 300
-
-
-def failure_of(status: int, output: str) -> str | None:
-    """Return the failure's line: the last with an error, else the last; None for status 0."""
-    if status == 0:
-        return None
-    lines = [line.strip() for line in output.strip().splitlines()]
-    errors = [number for number, line in enumerate(lines) if ERROR.match(line)]
-    number = errors[-1] if errors else len(lines) - 1
-    line = lines[number] if lines else ""
-    if line.endswith(":"):  # as of Node, whose next lines say what differs
-        line = " ".join(
-            [
-                line,
-                *takewhile(
-                    lambda line: not line.startswith("at "), filter(None, lines[number + 1 :])
-                ),
-            ]
-        )
-    shortened = line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}…"
-    return ", ".join(filter(None, [f"exit status {status}", shortened]))
-
 
 def begin(
     command: Sequence[str], environment: Mapping[str, str], group: int | None, **streams: Any
@@ -271,8 +244,9 @@ class CapturedCommands:
             status, output = self.run(command, variables, begun)
         except OSError as error:
             raise click.ClickException(f"{command[0]}: cannot be run: {error.strerror}") from None
-        except TimeoutExpired:
-            return f"it does not end: after {self.time_limit:.0f} s it was killed", ""
+        except TimeoutExpired as error:
+            output = (error.output or b"").decode(errors="replace")
+            return f"it does not end: after {self.time_limit:.0f} s it was killed", output
         if self.time_limit is None:
             self.time_limit = max(self._patience, 10 * (time.monotonic() - started))
         return failure_of(status, output), output.strip()
