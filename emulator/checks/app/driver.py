@@ -25,10 +25,10 @@ from emulator.checks.app.endings import (
     Weight,
     check_differences,
     compare,
-    taken_for_paid,
 )
 from emulator.checks.app.report import AppFinding, AppReport
-from emulator.checks.app.tables import lines, unsteady
+from emulator.checks.app.state import taken_for_paid
+from emulator.checks.app.tables import rows, unsteady
 from emulator.checks.runs import ONE_AT_A_TIME, RunLimits, Runs
 
 PAUSES = {"throttled": "ignored-retry-after", "error-after": "retried-too-soon"}
@@ -134,20 +134,17 @@ class Played(NamedTuple):
 
 
 def _with_rows(ending: Ending, left_out: Collection[tuple[str, str]]) -> Ending:
-    """Return an ending with its tables' rows beside the result of the application's own check."""
-    if ending.tables is None:
-        return ending
-    rows = lines(ending.tables, left_out)
-    return ending._replace(value=rows if ending.value is None else f"{ending.value}\n{rows}")
+    """Return an ending with its tables' rows, as far as they are compared."""
+    return ending if ending.tables is None else ending._replace(rows=rows(ending.tables, left_out))
 
 
 def _unseen(baseline: Ending, refused: Sequence[Ending | None]) -> str:
     """Return the part of the application's state that no run could show; empty if a run saw it."""
-    if baseline.value is None:
+    if not baseline.state.is_known:
         do = "add --check or --check-sqlite, or return a function"
         return f"Only the state of the service was compared, not your own: {do}."
     judged = [ending for ending in refused if ending and ending.failure is None]
-    if not judged or any(ending.value != baseline.value for ending in judged):
+    if not judged or any(ending.state != baseline.state for ending in judged):
         return ""
     same = "Your own state is the same whether the buyer pays or not"
     return f"{same}: it does not show what is bought, or that is given away."
@@ -195,12 +192,35 @@ def _finding(played: Played, baseline: Ending) -> AppFinding | None:
     case, ending, _ = played
     if not (differences := _differences(played, baseline)):
         return None
+    advice = _advice(case, differences, baseline, ending) if ending.reached else "unsteady"
+    return AppFinding(case, differences, advice)
+
+
+def _advice(
+    case: Case, differences: Sequence[EndingDifference], baseline: Ending, ending: Ending
+) -> str:
+    """Return the name of the advice on a case that ended with these differences."""
+    rules = {difference.rule for difference in differences}
+    if case.kind.name == "hung" and ADVICE["unlimited"].rule in rules:
+        return "unlimited"
+    own = [difference for difference in differences if not difference.rule]
+    if case.kind.advice == "disorder" and own and all(difference.grows for difference in own):
+        return "rebooked"
     advice = _advice_on_next_request(case, baseline, ending) or case.kind.advice
-    if case.kind.name == "hung" and any(
-        difference.rule == ADVICE["unlimited"].rule for difference in differences
-    ):
-        advice = "unlimited"
-    return AppFinding(case, differences, advice if ending.reached else "unsteady")
+    # What was done twice was sent again, in other words.
+    if advice == "not-again" and any(difference.double for difference in own):
+        return _advice_on_other_words(case, baseline, ending)
+    return advice
+
+
+def _advice_on_other_words(case: Case, baseline: Ending, other: Ending) -> str:
+    """Return the advice about a request that was sent again, but not with the same content."""
+    operation, number = case.place.match["operation"], case.place.match["nth"] - 1
+    planned, sent = baseline.sent[operation], other.sent.get(operation, ())
+    later = sent[number + (not case.kind.is_cut) :]
+    if len(later) <= len(planned[number + 1 :]):
+        return "again"
+    return "keyless" if later[0].key is None else "other-key"
 
 
 def _differences(played: Played, baseline: Ending) -> tuple[EndingDifference, ...]:
@@ -217,7 +237,7 @@ def _differences(played: Played, baseline: Ending) -> tuple[EndingDifference, ..
         differences = () if played.wants_payment_at_once else check_differences(wanted, ending)
     else:
         differences = compare(wanted, ending)
-    if case.kind.refuses and not taken_for_paid(baseline.value, wanted.value, ending.value):
+    if case.kind.refuses and not taken_for_paid(baseline.state, wanted.state, ending.state):
         differences = tuple(
             difference for difference in differences if difference.weight is not Weight.ACCESS
         )

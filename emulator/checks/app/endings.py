@@ -6,15 +6,13 @@ and their links.
 
 from __future__ import annotations
 
-import difflib
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from enum import IntEnum
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, NamedTuple
 
 from emulator.checks.app.cases import Place
+from emulator.checks.app.state import Row, State, state_changes
 from emulator.checks.app.tables import Tables
 from emulator.presentation.languages.language import plain_money
 
@@ -49,6 +47,12 @@ class Ending(NamedTuple):
     audit: Sequence[Mapping[str, str]] = ()
     was_reset: bool = False
     tables: Tables | None = None
+    rows: tuple[Row, ...] | None = None
+
+    @property
+    def state(self) -> State:
+        """The application's own state. Its rows are the tables' without what is left out."""
+        return State(self.value, self.rows)
 
 
 class Weight(IntEnum):
@@ -63,13 +67,15 @@ class Weight(IntEnum):
 class EndingDifference(NamedTuple):
     """One difference of two endings. ``rule`` is the audit's, for a difference of ``Weight.RULES``.
 
-    ``double`` is the noun of what there is twice as often: a ``refund``.
+    ``double`` is the noun of what there is twice as often: a ``refund``. ``grows``: there is only
+    more of something.
     """
 
     weight: Weight
     sentence: str
     rule: str = ""
     double: str = ""
+    grows: bool = False
 
     @property
     def short(self) -> str:
@@ -94,77 +100,10 @@ def compare(baseline: Ending, other: Ending) -> tuple[EndingDifference, ...]:
 
 def check_differences(baseline: Ending, other: Ending) -> tuple[EndingDifference, ...]:
     """Return how the application's own check differs from the baseline's."""
-    sentences = value_differences(other.value, baseline.value)
     return tuple(
-        EndingDifference(Weight.ACCESS, f"the check returns {sentence}") for sentence in sentences
+        EndingDifference(Weight.ACCESS, change.sentence, grows=change.grows)
+        for change in state_changes(other.state, baseline.state)
     )
-
-
-def value_differences(value: object, wanted: object, at: str = "") -> Iterator[str]:
-    """Yield each part of a value that differs from the wanted one, whole; nothing if equal."""
-    if value == wanted:
-        return
-    if isinstance(value, dict) and isinstance(wanted, dict):
-        for key in {**wanted, **value}:
-            inner = f"{at}.{key}" if at else str(key)
-            yield from value_differences(value.get(key, MISSING), wanted.get(key, MISSING), inner)
-    elif (
-        isinstance(value, list | tuple)
-        and isinstance(wanted, list | tuple)
-        and len(value) == len(wanted)
-    ):
-        for number, (one, other) in enumerate(zip(value, wanted, strict=True)):
-            yield from value_differences(one, other, f"{at}[{number}]")
-    elif isinstance(value, str) and isinstance(wanted, str) and not at and "\n" in value + wanted:
-        lines = [
-            line
-            for line in difflib.ndiff(wanted.splitlines(), value.splitlines())
-            if line[0] in "+-"
-        ]
-        yield "other lines: " + ", ".join(f"{line[0]} {line[2:]!r}" for line in lines)
-    elif _is_json(value) and _is_json(wanted) and not at:
-        yield from value_differences(json.loads(value), json.loads(wanted))
-    else:
-        yield f"{at}{': ' if at else ''}{value!r} instead of {wanted!r}"
-
-
-def taken_for_paid(paid: object, refused: object, actual: object) -> bool:
-    """Return whether a part belongs to a buyer's payment, not to the operator's immediate no."""
-    return bool(_parts(actual) & _parts(paid) - _parts(refused))
-
-
-def _parts(value: object) -> set[str]:
-    """Return a value's parts with their places; a text's parts are its lines, unless it is JSON."""
-    value = json.loads(value) if _is_json(value) else value
-    if isinstance(value, str):
-        return set(value.splitlines())
-    return {*value_differences(value, _emptied(value))}
-
-
-def _emptied(value: object) -> object:
-    if isinstance(value, dict):
-        return {key: _emptied(part) for key, part in value.items()}
-    return [_emptied(part) for part in value] if isinstance(value, list | tuple) else MISSING
-
-
-class _Missing:
-    def __repr__(self) -> str:
-        return "nothing"
-
-
-MISSING = _Missing()
-"""The value of a key that only the other dictionary has."""
-
-
-def _is_json(value: object) -> TypeGuard[str]:
-    """Return whether a value is a text that holds a JSON object or array."""
-    with suppress(ValueError):
-        return (
-            isinstance(value, str)
-            and value.startswith(("{", "["))
-            and json.loads(value) is not None
-        )
-    return False
 
 
 # -- the digest of a world
@@ -271,7 +210,12 @@ def _digest_differences(baseline: Digest, other: Digest) -> Iterator[EndingDiffe
         noun = "payment" if group.kind in ("payment_intent", "transaction") else singular
         is_money = group.kind in MONEY_KINDS and group.status in MOVED
         weight = Weight.MONEY if is_money else Weight.OBJECTS
-        yield EndingDifference(weight, sentence, double=noun if is_double else "")
+        yield EndingDifference(
+            weight,
+            sentence,
+            double=noun if is_double else "",
+            grows=other_sum.number >= wanted.number and other_sum.amount >= wanted.amount,
+        )
     for link in sorted({*baseline.links, *other.links}):
         spread, found_spread = (_spread(world.links.get(link, {})) for world in (baseline, other))
         if spread != found_spread and all(numbers[kind] == others[kind] for kind in link):

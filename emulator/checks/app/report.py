@@ -66,12 +66,16 @@ def causes(findings: Sequence[AppFinding]) -> list[Cause]:
     )
 
 
+def problem_of(cause: Cause) -> str:
+    worst = cause[0]
+    return worst.differences[0].sentence if worst.rule else ADVICE[worst.advice].problem
+
+
 def paragraph(cause: Cause, repeat: str) -> Finding:
     """Return a cause with what followed where, and how to repeat and fix it."""
     worst, advice = cause[0], ADVICE[cause[0].advice]
-    title = f"{advice.problem}: {worst.differences[0].short}"
-    if worst.rule:
-        title = f"{worst.differences[0].sentence} ({worst.rule})"
+    effect = f" ({worst.rule})" if worst.rule else f": {worst.differences[0].short}"
+    title = f"{problem_of(cause)}{effect}"
     again, fix = repeat.replace("{case}", worst.case.name), guide_link("going-live", advice.section)
     return Finding(title, title, [*_places(cause)], fix, again)
 
@@ -151,14 +155,11 @@ class AppReport(NamedTuple):
                 " tried."
             )
         ordered = causes(self.findings)
-        problems = (
-            f"{counted(len(ordered), 'problem')} in {self._progress}; worst: " if ordered else ""
-        )
-        return (
-            f"{problems}{ordered[0][0].differences[0].short}"
-            if ordered
-            else f"No problem in {self._progress}."
-        )
+        if not ordered:
+            return f"No problem in {self._progress}."
+        # The cause comes first: many a program shows only the beginning of a line.
+        count = "1 problem" if len(ordered) == 1 else f"the worst of {len(ordered)} problems"
+        return f"{problem_of(ordered[0])} ({count} in {self._progress})"
 
     @property
     def _progress(self) -> str:

@@ -14,6 +14,7 @@ from contextlib import closing
 from pathlib import Path
 
 from emulator.checks.app.cases import ID
+from emulator.checks.app.state import ID_PLACEHOLDER, Row
 
 Tables = Mapping[str, Mapping[str, list[object]]]
 """The values by table and column, in the order of the rows, without columns left out."""
@@ -64,7 +65,9 @@ def _columns(data: sqlite3.Connection, table: str) -> dict[str, list[object]]:
     ):
         return {}
     return {
-        name: [ID.sub("{id}", value) if isinstance(value, str) else value for value in column]
+        name: [
+            ID.sub(ID_PLACEHOLDER, value) if isinstance(value, str) else value for value in column
+        ]
         for name, column in columns.items()
         if not (name in keys and all(isinstance(value, int) for value in column))
         and not _are_times(column)
@@ -95,14 +98,13 @@ def unsteady(one: Tables, other: Tables) -> set[tuple[str, str]]:
     }
 
 
-def lines(tables: Tables, left_out: Collection[tuple[str, str]]) -> str:
-    """Return the rows as sorted lines: ``orders: total=5000, status='paid'``."""
-    rows = []
+def rows(tables: Tables, left_out: Collection[tuple[str, str]]) -> tuple[Row, ...]:
+    """Return the rows, sorted, with the columns that are not left out."""
+    kept_rows = []
     for table, columns in tables.items():
         kept = {name: values for name, values in columns.items() if (table, name) not in left_out}
-        rows += [
-            f"{table}: "
-            + ", ".join(f"{name}={value!r}" for name, value in zip(kept, row, strict=True))
-            for row in zip(*kept.values(), strict=True)
+        kept_rows += [
+            Row(table, tuple(zip(kept, values, strict=True)))
+            for values in zip(*kept.values(), strict=True)
         ]
-    return "".join(f"{row}\n" for row in sorted(rows))
+    return tuple(sorted(kept_rows, key=str))
