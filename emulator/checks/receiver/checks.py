@@ -128,10 +128,19 @@ def with_proof(service: ServiceWorld, proof: str | None = None) -> SignedRequest
     return replace(sent, headers={**sent.headers, name: value})
 
 
+def with_signature(service: ServiceWorld, length: int | None, more: str = "") -> SignedRequest:
+    """Return a new event with the first digits of its signature (None: all), and ``more``."""
+    sent, (name, _) = service.customer(), PROOF_HEADERS["HMAC_SHA256"]
+    return replace(sent, headers={**sent.headers, name: sent.headers[name][:length] + more})
+
+
 # -- checks
 
 
 Make = Callable[[ServiceWorld], Sequence[SignedRequest]]
+
+TRUNCATED_LENGTHS = (1, 32)
+"""Digits that are left of a truncated signature, which has 64."""
 
 METHODS = tuple(PROOF_HEADERS)
 """The signing methods of an endpoint."""
@@ -218,6 +227,10 @@ SENT: Mapping[str, Make] = {
     "unsigned": _one(lambda service: unsigned(service.customer())),
     "empty": _one(lambda service: with_proof(service, "")),
     "garbage": _one(lambda service: with_proof(service, "not-a-signature")),
+    # A receiver that compares as many digits as it was sent accepts each beginning; the first digit
+    # alone is guessed in sixteen attempts.
+    "truncated": lambda service: [with_signature(service, length) for length in TRUNCATED_LENGTHS],
+    "lengthened": _one(lambda service: with_signature(service, None, "00")),
     # Of the right length in bytes, in characters that no signature has.
     "non-ascii": _one(lambda service: with_proof(service, "é" * 32)),
 }
