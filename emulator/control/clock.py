@@ -14,6 +14,7 @@ from operator import attrgetter
 from typing import Any
 
 from emulator.control.objects import page_of
+from emulator.control.payments import buyer_returns_early
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
 from emulator.core.errors import ApiError, invalid_field
@@ -26,6 +27,7 @@ from emulator.engine.clock import FROZEN, RUNNING, AdvanceResult, ClockState
 from emulator.engine.reading import View, in_thread
 from emulator.engine.runtime import SHORT_CATCH_UP_SECONDS, Runtime
 from emulator.insight.names import job_texts
+from emulator.resources.checkout.checkout_sessions import EARLY_RETURN
 from emulator.resources.registry import make_indexes
 from emulator.web.context import Response
 
@@ -112,6 +114,9 @@ async def advance(
     runtime: Runtime, query: Body, body: Body, headers: Mapping[str, str]
 ) -> dict[str, Any] | Response:
     """POST /clock/advance: respond after all due jobs and deliveries, or begin (``Prefer``)."""
+    # They come before whatever the advance brings, also before one of no time.
+    while (job := runtime.world.jobs.next()) and job.name == EARLY_RETURN and job.about:
+        await buyer_returns_early(runtime, job.about)
     if prefers_async(headers):
         return accepted(
             runtime.advances.begin(lambda: destination(runtime, body)), query.get("app")

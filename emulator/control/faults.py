@@ -13,7 +13,16 @@ from emulator.core.violations import Body
 from emulator.document import bundles
 from emulator.engine.runtime import Runtime
 from emulator.resources import faults
-from emulator.resources.faults import ANSWER, DELIVERY, PAYMENT, REQUEST, Fault, FaultEffect
+from emulator.resources.faults import (
+    ANSWER,
+    DELIVERY,
+    PAYMENT,
+    REFUND,
+    REQUEST,
+    SESSION,
+    Fault,
+    FaultEffect,
+)
 from emulator.web.service_app import paths
 
 WITHOUT_BODY = (204, 205, 304)
@@ -23,7 +32,7 @@ MODIFIERS: Mapping[str, Sequence[str]] = {
     "body": ("status",),
     "executed": ("code", "status", "delay_ms"),
     "together": ("duplicate",),
-    "refused": ("answer_after",),
+    "refused": ("answer_after", "refund_after"),
     "returns": ("answer_after",),
 }
 """The fields of ``then`` that are no effects themselves, and the effects that each goes with."""
@@ -33,8 +42,13 @@ MATCHES = {
     DELIVERY: ("event", "webhook", "nth"),
     PAYMENT: ("operator", "payment_method_type"),
     ANSWER: ("operator", "payment_method_type", "nth"),
+    REFUND: ("operator", "payment_method_type", "nth"),
+    SESSION: ("nth",),
 }
-"""The fields of ``match`` for faults of requests, of deliveries and of payments."""
+"""The fields of ``match`` by the target of a fault."""
+
+LENGTHS = {"delay": False, "again": False, "answer_after": True, "refund_after": True}
+"""The effects that are durations, and whether each may be zero."""
 
 SCHEDULE = ("starts_at", "ends_at")
 """When an outage begins and ends."""
@@ -102,15 +116,14 @@ def _names() -> dict[str, frozenset[str]]:
 
 
 def _seconds(runtime: Runtime, then: Body) -> float:
-    """Return seconds from now of ``delay``, ``again`` or ``answer_after``; 0 without any."""
-    name = next((field for field in ("delay", "again", "answer_after") if field in then), None)
+    """Return the seconds from now that an effect takes; 0 for one without a duration."""
+    name = next((field for field in LENGTHS if field in then), None)
     if name is None:
         return 0
     now = runtime.now()
     try:
         return (
-            calendar.parse(after(now, then[name], may_be_zero=name == "answer_after"))
-            - calendar.parse(now)
+            calendar.parse(after(now, then[name], may_be_zero=LENGTHS[name])) - calendar.parse(now)
         ).total_seconds()
     except ValueError as error:
         raise invalid_field(f"then.{name}", str(error)) from None

@@ -12,7 +12,7 @@ from emulator.core.world import World
 from emulator.engine.runtime import Runtime
 from emulator.insight.state.working_method import CARD, WORKING, working_method
 from emulator.resources.billing.invoices import Invoice
-from emulator.resources.checkout import hosted_payments
+from emulator.resources.checkout import checkout_sessions, hosted_payments
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
 from emulator.resources.customers import payment_details, payment_methods
 from emulator.resources.customers.payment_details import EVERY_TYPE, Fields
@@ -93,6 +93,12 @@ def _entered(world: World, method: PaymentMethod) -> Fields:
 # -- payments of a session, a link or an invoice
 
 
+async def buyer_returns_early(runtime: Runtime, session: str) -> None:
+    """Open the ``success_url`` before a session (id) is paid, where that is arranged (B-94)."""
+    if checkout_sessions.is_returning_early(runtime.world, session):
+        await runtime.serve(checkout_sessions.return_early, {"id": session}, None)
+
+
 def paying(kind: type[Record], command: Callable[..., Any]) -> Callable[..., Any]:
     """Return POST …/{id}/pay's handler: the buyer's command; a missing ``method`` is chosen."""
 
@@ -105,6 +111,7 @@ def paying(kind: type[Record], command: Callable[..., Any]) -> Callable[..., Any
         return command(world, id, payment)
 
     async def pay(runtime: Runtime, id: str, body: Query) -> Any:
+        await buyer_returns_early(runtime, id)
         return await runtime.serve(pay_somehow, {"id": id, "payment": body}, None)
 
     return pay

@@ -236,6 +236,8 @@ class Outbox:
         """Perform an effect for a waiting command; a delivery waits for earlier queued ones."""
         if isinstance(effect, PingEndpoint):
             return await self._send(deliveries.ping(effect, int(time.time())))
+        if isinstance(effect, OpenPage):
+            return await self._open(effect)
         if not isinstance(effect, DeliverWebhook):
             raise TypeError(f"{effect!r} has no outcome to wait for")
         outcome: asyncio.Future[HttpResult] = asyncio.get_running_loop().create_future()
@@ -268,8 +270,7 @@ class Outbox:
 
     async def _deliver(self, effect: Delivered) -> None:
         if isinstance(effect, OpenPage):  # whatever comes of it is the page's affair
-            await self._runner.durable()
-            await self._sender.send(effect.url, {}, b"", look_ups=self._look_ups, method="GET")
+            await self._open(effect)
             return
         result, outcome = (
             NOT_SENT,
@@ -282,6 +283,10 @@ class Outbox:
             del self._attempted[effect.delivery]
             if not outcome.done():
                 outcome.set_result(result)
+
+    async def _open(self, page: OpenPage) -> HttpResult:
+        await self._runner.durable()
+        return await self._sender.send(page.url, {}, b"", look_ups=self._look_ups, method="GET")
 
     async def _attempt(
         self, effect: DeliverWebhook, *, exempt_from_faults: bool = False, pace: Pace | None = None

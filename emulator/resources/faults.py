@@ -28,7 +28,9 @@ from emulator.resources.webhooks.endpoints import loopback
 
 
 REQUEST, DELIVERY, PAYMENT, ANSWER = "request", "delivery", "payment", "answer"
-"""A fault's target. ``payment``: outage of all payments; ``answer``: operator's, to single ones."""
+REFUND, SESSION = "refund", "session"
+"""A fault's target. ``payment``: outage of all payments; ``answer``: operator's, to single ones;
+``refund``: the operator's answer to a refund."""
 
 
 class FaultMatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -57,8 +59,9 @@ class FaultEffect(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
     With ``executed`` a ``code``, a ``status`` or a ``delay_ms`` strikes after the request was
     executed and not before, and with ``together`` a ``duplicate`` arrives at the same moment.
-    ``delay``, ``again`` and ``answer_after`` are on the world's clock. With ``refused`` an answer
-    of the operator is no, and with ``returns`` the buyer opens the success URL.
+    ``delay``, ``again``, ``answer_after`` and ``refund_after`` are on the world's clock. With
+    ``refused`` an answer of the operator is no, and with ``returns`` the buyer opens the success
+    URL; with ``early_return`` before anything is paid. ``overlap`` may be a type of event.
     """
 
     code: str | None = None
@@ -71,11 +74,12 @@ class FaultEffect(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     drop: Literal["before", "after"] | None = None
     garble: bool = False
     repeat: bool = False
+    page_size: int | None = None
     duplicate: int | None = None
     together: bool = False
     delay: str | None = None
     reorder: bool = False
-    overlap: Literal["next", "same_type"] | None = None
+    overlap: str | None = None
     lose: bool = False
     tamper: bool = False
     forge: bool = False
@@ -86,6 +90,8 @@ class FaultEffect(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     answer_after: str | None = None
     refused: bool = False
     returns: bool = False
+    refund_after: str | None = None
+    early_return: bool = False
 
 
 class Fault(Record, frozen=True, kw_only=True):
@@ -153,14 +159,21 @@ OF_DELIVERIES = frozenset(
         "reissue",
     ]
 )
-"""Effects on deliveries. ``outage`` and ``answer_after`` are for payments, others for requests."""
+"""Effects on deliveries. Those that :data:`OTHERS` does not name are on requests."""
+
+OTHERS = {
+    "outage": PAYMENT,
+    "answer_after": ANSWER,
+    "refund_after": REFUND,
+    "early_return": SESSION,
+}
+"""The targets of single effects."""
 
 
 def about(then: Mapping[str, Any]) -> str:
-    if "outage" in then:
-        return PAYMENT
-    if "answer_after" in then:
-        return ANSWER
+    for effect, target in OTHERS.items():
+        if effect in then:
+            return target
     return DELIVERY if OF_DELIVERIES & then.keys() else REQUEST
 
 

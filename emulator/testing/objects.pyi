@@ -579,11 +579,12 @@ class FaultThen(TypedDict):
     drop: NotRequired[Literal["before", "after"]]
     garble: NotRequired[Literal[True]]
     repeat: NotRequired[Literal[True]]
+    page_size: NotRequired[int]
     duplicate: NotRequired[int]
     together: NotRequired[Literal[True]]
     delay: NotRequired[str]
     reorder: NotRequired[Literal[True]]
-    overlap: NotRequired[Literal["next", "same_type"]]
+    overlap: NotRequired[str]
     lose: NotRequired[Literal[True]]
     tamper: NotRequired[Literal[True]]
     forge: NotRequired[Literal[True]]
@@ -594,6 +595,8 @@ class FaultThen(TypedDict):
     answer_after: NotRequired[str]
     refused: NotRequired[Literal[True]]
     returns: NotRequired[Literal[True]]
+    refund_after: NotRequired[str]
+    early_return: NotRequired[Literal[True]]
 
 NestedErrorCode: TypeAlias = Literal[
     "customer_email_exists", "refund_amount_exceeds_available", "transaction_not_refundable"

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
+from urllib.parse import parse_qsl, urlencode
 
 import msgspec
 from starlette.requests import ClientDisconnect
@@ -31,6 +32,12 @@ from emulator.web.context import RequestContext, Response, disconnected, send_re
 from emulator.web.operation import fields
 
 HEADER = "Emulator-Answer"
+
+HELPERS = "payments-emulator"
+"""The ``User-Agent`` of the helpers for tests, whose lists keep their pages."""
+
+PAGE_SIZE = "page_size"
+"""The parameter with the number of objects on a page of a list."""
 
 TOO_MANY_REQUESTS = 429
 """The status that always comes with ``Retry-After`` (Errors)."""
@@ -85,6 +92,11 @@ class FaultInjection:
         fault: Fault | None = await runtime.serve(
             pick_fault, {"about": REQUEST, "fits": fits}, None
         )
+        if fault is not None and fault.then.page_size is not None:
+            # The helpers of tests read what the application does not.
+            if context.header(b"user-agent") != HELPERS and context.operation_id.startswith("list"):
+                context.query_string = _paged(context.query_string, fault.then.page_size)
+            fault = None
         if fault is None:
             await self._app(scope, receive, send)
         else:
@@ -196,6 +208,17 @@ async def read_ahead(receive: Receive) -> tuple[bytes, Receive]:
         return messages.pop(0) if messages else await receive()
 
     return raw, again
+
+
+def _paged(query: bytes, page_size: int) -> bytes:
+    """Return a list's query for pages of at most this many objects."""
+    parameters = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
+    asked = dict(parameters).get(PAGE_SIZE, "")
+    # A wrong size stays wrong, and a smaller one as small.
+    if PAGE_SIZE in dict(parameters) and not (asked.isdecimal() and int(asked) > page_size):
+        return query
+    others = [(name, value) for name, value in parameters if name != PAGE_SIZE]
+    return urlencode([*others, (PAGE_SIZE, page_size)]).encode()
 
 
 def _custom_response(status: int, body: object) -> Response:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
 import httpx
@@ -112,7 +114,12 @@ def test_an_impossible_fault_is_rejected(sandbox: Sandbox) -> None:
         ),
         *(
             (then, {"match": {"method": "POST"}}, "match.method")
-            for then in ({"lose": True}, {"answer_after": "1h"})
+            for then in (
+                {"lose": True},
+                {"answer_after": "1h"},
+                {"refund_after": "1h"},
+                {"early_return": True},
+            )
         ),
         (silent, {"starts_at": "5d", "ends_at": "2d"}, "ends_at"),
         (silent, {"ends_at": "2020-01-01T00:00:00Z"}, "ends_at"),
@@ -427,6 +434,82 @@ def test_the_next_refund_ends_as_arranged(sandbox: Sandbox) -> None:
             sandbox.advance("24h")
         ended = sandbox.api.get(path)
         assert (ended["status"], ended["failure_reason"]) == (result, reason)
+
+
+def test_the_operator_declines_a_refund_later_as_arranged(sandbox: Sandbox) -> None:
+    deposit = sandbox.deposit(sandbox.method())["id"]
+    arrange(sandbox, {"refund_after": "20d", "refused": True}, match={"nth": 2})
+    first, second = (
+        sandbox.api.post("/refunds/", {"transaction": deposit, "amount": 100}) for _ in range(2)
+    )
+    assert (second["status"], arranged(sandbox)) == ("processing", [])
+    with sandbox.expect("refund.succeeded"):
+        sandbox.advance("10d")
+    with sandbox.expect("refund.failed"):
+        sandbox.advance("10d")
+    assert sandbox.api.get(f"/refunds/{first['id']}/")["status"] == "succeeded"
+
+
+class Page:
+    """The page of an application to which its buyers come back; it sees the session's status."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self.opened: list[str] = []
+        self.sandbox = sandbox
+
+    @contextlib.contextmanager
+    def served(self) -> Iterator[str]:
+        page = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                id = self.path.rpartition("/")[2]
+                page.opened.append(page.sandbox.api.get(f"/checkout-sessions/{id}/")["status"])
+                self.send_response(200)
+                self.end_headers()
+
+        with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            yield f"http://127.0.0.1:{server.server_port}/thanks/{{CHECKOUT_SESSION_ID}}"
+            server.shutdown()
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda sandbox, session: sandbox.buy(session),
+        lambda sandbox, session: sandbox.advance("0s"),
+        lambda sandbox, session: sandbox.advance("1d"),
+    ],
+    ids=["paid", "no time", "a day"],
+)
+def test_a_buyer_comes_back_before_paying(
+    sandbox: Sandbox, act: Callable[[Sandbox, Any], object]
+) -> None:
+    """Once, after the application knows the session, before what happens next."""
+    page = Page(sandbox)
+    with page.served() as url:
+        arrange(sandbox, {"early_return": True}, match={"nth": 2})
+        sandbox.session(success_url=url)
+        session = sandbox.session(success_url=url)
+        assert (page.opened, arranged(sandbox)) == ([], [])
+        act(sandbox, session)
+        assert page.opened == ["open"]
+        sandbox.advance("1d")
+        assert page.opened == ["open"]
+
+
+def test_lists_are_cut_to_a_page_size_for_the_application_alone(sandbox: Sandbox) -> None:
+    for _ in range(3):
+        sandbox.customer()
+    arrange(sandbox, {"page_size": 1}, match={"method": "GET"}, probability=1)
+    response = sandbox.api.get("/customers/?page_size=50&ordering=created_at&page=2")
+    assert len(response["data"]) == 1
+    pagination = response["pagination"]
+    assert (pagination["page_size"], pagination["total_pages"], pagination["page"]) == (1, 3, 2)
+    assert "page_size=1&" in pagination["next"]
+    customer = response["data"][0]["id"]
+    assert sandbox.api.get(f"/customers/{customer}/")["id"] == customer
 
 
 class Shop(NamedTuple):

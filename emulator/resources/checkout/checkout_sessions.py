@@ -5,7 +5,7 @@ Its lines are products and free lines like those of an invoice, and at most one 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 
 import msgspec
@@ -15,8 +15,10 @@ from emulator.core.errors import ApiError, invalid_field, missing_field
 from emulator.core.handlers import get_handler, get_or_404, list_handler
 from emulator.core.records import HIDDEN, N_, Metadata, Record
 from emulator.core.state_machine import StateMachine
+from emulator.core.unit_of_work import OpenPage
 from emulator.core.violations import Body, Violations, with_rules
 from emulator.core.world import World
+from emulator.resources import faults
 from emulator.resources.app import amounts
 from emulator.resources.app.settings import settings
 from emulator.resources.billing import invoices, subscriptions
@@ -201,6 +203,10 @@ STATE_MACHINE = StateMachine(
 )
 
 
+EARLY_RETURN, EARLY_RETURN_SECONDS = "checkout_session.early_return", 0.25
+"""The job in which a buyer comes back before paying, and when, on the world's clock."""
+
+
 # -- operations
 
 
@@ -244,6 +250,7 @@ def create(world: World, body: Body) -> CheckoutSession:
         **due,
     )
     schedule_expiry(world, session)
+    _arrange_early_return(world, session)
     return session
 
 
@@ -347,6 +354,35 @@ def schedule_expiry(world: World, session: CheckoutSession) -> None:
     world.schedule(session.expires_at, "checkout_session.expire", session)
 
 
+def _arrange_early_return(world: World, session: CheckoutSession) -> None:
+    """Plan that the buyer comes back before paying, where a fault is arranged for it (B-94)."""
+    if world.holds(faults.Fault) and faults.pick_fault(world, faults.SESSION, lambda _: True):
+        world.schedule(
+            calendar.plus(world.now, seconds=EARLY_RETURN_SECONDS), EARLY_RETURN, session
+        )
+
+
+def return_early(world: World, id: str) -> Iterator[OpenPage]:
+    """Have the buyer of a session open its ``success_url`` now, if that is planned (B-94).
+
+    The command that pays comes after the page has responded.
+    """
+    session = world.get(CheckoutSession, id)
+    if session is not None and is_returning_early(world, id):
+        world.cancel_jobs(session, EARLY_RETURN)
+        if page := faults.success_url(world, id):
+            yield OpenPage(url=page)
+
+
+def is_returning_early(world: World, id: str) -> bool:
+    return any(job.name == EARLY_RETURN for job in world.jobs.where("about", id))
+
+
+def _open(world: World, session: CheckoutSession) -> None:
+    if page := faults.success_url(world, session.id):
+        world.enqueue(OpenPage(url=page))
+
+
 def submit(world: World, session: CheckoutSession, **changes: Any) -> CheckoutSession:
     """Note the buyer's submission; only one at a time (422 ``INVALID_STATUS_TRANSITION``)."""
     world.cancel_jobs(session, "checkout_session.expire")
@@ -379,5 +415,6 @@ OPERATIONS = {
     "expireCheckoutSession": close,
 }
 JOBS = {
-    "checkout_session.expire": STATE_MACHINE.job("expire")
-}  # ``expires_in`` passed without payment
+    "checkout_session.expire": STATE_MACHINE.job("expire"),  # ``expires_in`` passed
+    EARLY_RETURN: STATE_MACHINE.job("submit", lambda world, session, _: _open(world, session)),
+}

@@ -207,6 +207,11 @@ def on_refund(
         world, "refund", customer=customer, amount=amount, payment_method_type=details.type
     )
     due = _refund_due(world, details.type)
+    fault = _refund_fault(world, details) if world.holds(faults.Fault) else None
+    if fault is not None:
+        due = max(due, _later(world, timedelta(seconds=fault.seconds)))
+        refused = DEFAULT_FAILURE_CODE["refund"] if fault.then.refused else None
+        return OperatorDecision(code=(arranged and arranged.code) or refused, due=due)
     if arranged is not None:
         return OperatorDecision(code=arranged.code, due=due)
     if magic.refund == "unanswered":
@@ -214,6 +219,14 @@ def on_refund(
     return OperatorDecision(
         code=DEFAULT_FAILURE_CODE["refund"] if magic.refund == "failed" else None, due=due
     )
+
+
+def _refund_fault(world: World, details: PaymentDetails) -> faults.Fault | None:
+    facts = {
+        "operator": payment_details.operator_name(details),
+        "payment_method_type": details.type,
+    }
+    return faults.pick_fault(world, faults.REFUND, lambda match: match.fits(**facts))
 
 
 def _refund_due(world: World, type: str) -> Timestamp:

@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from emulator.control.payments import buyer_returns_early
 from emulator.core.errors import ApiError
 from emulator.core.limits import FORM
 from emulator.core.world import World, encode
@@ -188,6 +189,7 @@ async def _pay(request: PageRequest, payable: Payable, form: Form) -> Response:
     context = _logged(request, payment)
     try:
         security_profiles.check_country(request.world, context.client_address(request.world))
+        await buyer_returns_early(request.runtime, request.id)
         made = await request.runtime.serve(pay_once, arguments, request.request_id)
     except ApiError as error:
         return _failed(request, form, error)

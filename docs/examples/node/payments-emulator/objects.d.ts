@@ -566,11 +566,12 @@ export interface FaultThen {
   drop?: "before" | "after";
   garble?: true;
   repeat?: true;
+  page_size?: number;
   duplicate?: number;
   together?: true;
   delay?: string;
   reorder?: true;
-  overlap?: "next" | "same_type";
+  overlap?: string;
   lose?: true;
   tamper?: true;
   forge?: true;
@@ -581,6 +582,8 @@ export interface FaultThen {
   answer_after?: string;
   refused?: true;
   returns?: true;
+  refund_after?: string;
+  early_return?: true;
 }
 
 export type NestedErrorCode = "customer_email_exists" | "refund_amount_exceeds_available" | "transaction_not_refundable";
