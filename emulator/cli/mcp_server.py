@@ -128,9 +128,14 @@ class Tools:
         )
 
     def explain(self, id: str) -> str:
-        """Return the causes of an object's state: requests, jobs, events, deliveries and emails."""
+        """Return an object's state, next steps and causes: requests, jobs, events and emails."""
         explanation = self._emulator.get(f"/explain/{id}")
         lines = [f"{id} is {explanation['status']}" if explanation["status"] else id]
+        lines += filter(None, [explanation["summary"].replace("\N{NO-BREAK SPACE}", " ")])
+        lines += [
+            f"next: {step['label']}: {step['method']} {step['path']}"
+            for step in explanation["next_steps"]
+        ]
         lines += [
             f"{step['at']} {step['kind']} {step['id'] or ''} {step['summary']}"
             for step in explanation["chain"]

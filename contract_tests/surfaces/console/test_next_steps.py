@@ -16,7 +16,9 @@ from emulator.insight.state.next_steps import STEPS
 
 LINES = [{"description": "Mat", "unit_amount": 900}]
 ASKS = {"type": "mobile_money", "phone": "+24177000009"}
-"""A phone whose owner never answers."""
+"""A phone whose operator never answers a refund."""
+SILENT = {"type": "mobile_money", "phone": "+24177000003"}
+"""A phone whose owner does not answer the prompt."""
 
 Make = Callable[[Sandbox], Any]
 
@@ -50,6 +52,13 @@ def invoice(sandbox: Sandbox, *operations: str) -> Any:
     return made
 
 
+def on_the_phone(sandbox: Sandbox) -> Any:
+    """An invoice whose charge waits for the phone of its buyer."""
+    sandbox.subscribe(SILENT["phone"])
+    sandbox.settle()
+    return sandbox.api.get("/invoices/")["data"][0]
+
+
 def uncollectible(sandbox: Sandbox) -> Any:
     failed = subscription(phone=FAILING_PHONE, then="8d")(sandbox)
     return sandbox.api.get("/invoices/", subscription=failed["id"])["data"][0]
@@ -76,6 +85,12 @@ def intent(sandbox: Sandbox, status: str) -> Any:
 @later
 def deposit(sandbox: Sandbox, number: str = "4242 4242 4242 4242") -> Any:
     return sandbox.deposit(sandbox.method(number=number))
+
+
+def transfer(sandbox: Sandbox) -> Any:
+    method = sandbox.method(None, type="bank_transfer", iban="DE89370400440532013000")
+    made = sandbox.pay(method, currency="EUR")
+    return sandbox.api.get(f"/transactions/{made['transaction']}/")
 
 
 @later
@@ -165,6 +180,24 @@ def refunded(sandbox: Sandbox, before: Any, after: Any) -> bool:
     return bool(made["amount"] == before["amount"])
 
 
+def declined(sandbox: Sandbox, before: Any, after: Any) -> bool:
+    [intent] = sandbox.api.get("/payment-intents/")["data"]
+    return bool(after["status"] == "open" and intent["last_error"])
+
+
+def prompted(sandbox: Sandbox, before: Any, after: Any) -> bool:
+    return bool(sandbox.control.get("/phones/+24177000000")["data"])
+
+
+def asked(sandbox: Sandbox, before: Any, after: Any) -> bool:
+    return bool(sandbox.control.get(f"/phones/{SILENT['phone']}")["data"])
+
+
+def paid(sandbox: Sandbox, before: Any, after: Any) -> bool:
+    [invoice] = sandbox.api.get("/invoices/")["data"]
+    return bool(invoice["status"] == "paid" and after["status"] == "active")
+
+
 def accepts(sandbox: Sandbox, before: Any, after: Any) -> bool:
     return bool(sandbox.control.get("/inboxes")["data"][0]["status"] == 200)
 
@@ -185,6 +218,17 @@ CASES: Mapping[str, tuple[Make, Mapping[str, str | Check]]] = {
     "subscription active": (
         subscription(),
         {"advance_renewal": MOVED, "outcome_failed": arranged, "pause": "paused", **CANCEL},
+    ),
+    "subscription active, on the phone": (
+        subscription(phone=SILENT["phone"]),
+        {
+            "answer_succeeded": paid,
+            "answer_failed": "past_due",
+            "open_phone": asked,
+            "outcome_failed": arranged,
+            "pause": "paused",
+            **CANCEL,
+        },
     ),
     "subscription active, ending": (
         subscription("cancel_later"),
@@ -233,6 +277,15 @@ CASES: Mapping[str, tuple[Make, Mapping[str, str | Check]]] = {
             "void": "void",
         },
     ),
+    "invoice on the phone": (
+        on_the_phone,
+        {
+            "answer_succeeded": "paid",
+            "answer_failed": declined,
+            "open_phone": asked,
+            "send": emailed,
+        },
+    ),
     "invoice paid": (invoice("finalize", "pay"), {}),
     "invoice uncollectible": (uncollectible, PAY),
     "payment_intent requires_payment_method": (
@@ -244,6 +297,10 @@ CASES: Mapping[str, tuple[Make, Mapping[str, str | Check]]] = {
         {"confirm": "succeeded", "cancel": "canceled"},
     ),
     "payment_intent requires_action": (intent("requires_action"), {**ANSWER, "cancel": "canceled"}),
+    "payment_intent on the phone": (
+        lambda sandbox: sandbox.pay(sandbox.method(None, **SILENT)),
+        {**ANSWER, "open_phone": asked, "cancel": "canceled"},
+    ),
     "payment_intent processing": (intent("processing"), ANSWER),
     "payment_intent requires_capture": (
         intent("requires_capture"),
@@ -252,6 +309,10 @@ CASES: Mapping[str, tuple[Make, Mapping[str, str | Check]]] = {
     "payment_intent succeeded": (intent("succeeded"), {}),
     "payment_intent canceled": (intent("canceled"), {}),
     "payment_method": (second_method, {"default": changed("is_default"), "remove": gone}),
+    "transaction pending": (
+        transfer,
+        {"answer_succeeded": "completed", "answer_failed": "failed"},
+    ),
     "transaction approved": (deposit("4000 0000 0000 0077"), {"advance_settle": "completed"}),
     "transaction completed": (deposit(), {"refund": refunded}),
     "transaction completed, to be disputed": (
@@ -267,7 +328,7 @@ CASES: Mapping[str, tuple[Make, Mapping[str, str | Check]]] = {
     "checkout_session open": (session("open"), {"pay": "complete", "expire": "expired"}),
     "checkout_session processing": (
         session("processing"),
-        {"answer_succeeded": "complete", "answer_failed": "payment_failed"},
+        {"answer_succeeded": "complete", "answer_failed": "payment_failed", "open_phone": prompted},
     ),
     "checkout_session payment_failed": (
         session("payment_failed"),
@@ -310,7 +371,7 @@ def test_each_offered_step_leads_where_its_label_says(sandbox: Sandbox, case: st
     id = before["id"]
     with visiting(sandbox) as visitor:
         steps = visitor.open(f"objects/{id}").html.partition('id="steps"')[2]
-        assert findall(r'<button[^>]*data-testid="step-(\w+)"', steps) == [*expected], (
+        assert findall(r'<(?:button|a)[^>]*data-testid="step-(\w+)"', steps) == [*expected], (
             "and nothing else is offered"
         )
         for name, leads_to in expected.items():

@@ -285,9 +285,12 @@ def test_the_words_of_a_subscription_whose_payments_fail(sandbox: Sandbox) -> No
     assert (
         said_of(sandbox, poor)
         == "Past due since 1 Jan 2026, 00:00 UTC. 1 charge to Airtel +241 …0001 failed, with"
-        " INSUFFICIENT_FUNDS. The charge is tried again on 2 Jan 2026."
+        " INSUFFICIENT_FUNDS. INV-2026-000001, 5,000 XAF, is not paid. The charge is tried again"
+        " on 2 Jan 2026."
     )
-    assert said_of(sandbox, poor["customer"]) == "1 past due subscription. 1 open invoice."
+    assert said_of(sandbox, poor["customer"]) == (
+        "1 past due subscription. 1 open invoice, 5,000 XAF."
+    )
     sandbox.advance("12d")
     assert (
         said_of(sandbox, sandbox.invoices("id")[-1])
@@ -318,7 +321,7 @@ def test_the_words_of_an_invoice(sandbox: Sandbox) -> None:
 def test_the_words_of_a_payment_whose_money_arrives_later(sandbox: Sandbox) -> None:
     later = sandbox.deposit(sandbox.method(number="4000000000000077"))
     assert said_of(sandbox, later).startswith(
-        "5,000 XAF from visa …0077 is approved; the money has not arrived yet."
+        "5,000 XAF from visa …0077 is approved; the money arrives on 2 Jan 2026."
     )
     sandbox.advance("31d")
     assert said_of(sandbox, later).startswith(
@@ -362,9 +365,11 @@ POOR = {"phone": FAILING_PHONE}
 BILLED = {"collection_method": "send_invoice"}
 PRICE = "59.00 EUR / month (50.00 EUR + 18% tax)"
 OVER = "Nothing more is charged."
+OVERDUE = "INV-2026-000001, 59.00 EUR, is overdue; the subscription becomes active when it is paid."
 PAST_DUE = (
     "Past due since 1 Jan 2026. 2 charges failed, the last to Airtel +241 …0001, with"
-    " INSUFFICIENT_FUNDS. The charge is tried again on 4 Jan 2026."
+    " INSUFFICIENT_FUNDS. INV-2026-000001, 59.00 EUR, is not paid. The charge is tried again on 4"
+    " Jan 2026."
 )
 UNPAID = (
     "Unpaid since 8 Jan 2026; the first charge failed on 1 Jan 2026. 5 charges failed, the last to"
@@ -409,7 +414,7 @@ def until(day: str) -> dict[str, str]:
         (POOR, "40d note", f"{UNPAID}; periods continue until you cancel."),
         ({**POOR, **until("03-01")}, "20d note", f"{UNPAID}. It ends on 1 Mar 2026."),
         (POOR, "40d note pay", f"{RENEWS} 1 Mar 2026."),
-        (BILLED, "40d note", f"Past due since 1 Feb 2026. {BECOMES_DUE}"),
+        (BILLED, "40d note", f"Past due since 1 Feb 2026. {OVERDUE} {BECOMES_DUE}"),
     ],
 )
 def test_the_words_of_each_life(

@@ -22,6 +22,7 @@ from emulator.insight.explain.explanation_text import StepText, StepTexts
 from emulator.insight.names import describe, find
 from emulator.insight.state.next_steps import next_steps
 from emulator.insight.state.sentences import status_sentences
+from emulator.insight.state.under_way import under_way
 from emulator.presentation.languages.language import Language
 from emulator.resources.simulation.emails import Email
 from emulator.resources.webhooks.deliveries import WebhookDelivery
@@ -306,6 +307,7 @@ def explain(view: View, id: str, language: Language) -> dict[str, Any]:
         "name": describe(view.world, record, language),
         "summary": status_sentences(view.world, record, language),
         "complete": explanation.complete and len(explanation.steps) <= MAX_STEPS,
+        "under_way": under_way(view.world, record, language),
         "next_steps": [*next_steps(view.world, record, language)],
         "chain": sorted(explanation.steps, key=attrgetter("at"))[-MAX_STEPS:],
     }

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from string import Formatter
 from typing import Any
 from urllib.parse import urlsplit
 
+from emulator.core.calendar import LAST
 from emulator.core.jobs import Job
 from emulator.core.records import Record
 from emulator.core.unit_of_work import Event
 from emulator.core.world import World
 from emulator.engine import inbox
 from emulator.insight.names import name_of, paid_with, price
+from emulator.insight.state import under_way
 from emulator.insight.state.working_method import working_method
 from emulator.presentation.languages.language import Language
 from emulator.presentation.languages.wording import FAILURE_CAUSES, MONEY_FIELDS, failure_cause
-from emulator.resources.billing import renewals, subscription_operations
+from emulator.resources.billing import (
+    invoices,
+    renewals,
+    subscription_operations,
+    subscriptions,
+)
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.billing.subscriptions import Subscription
 from emulator.resources.catalog.plans import SubscriptionPlan
@@ -24,7 +32,7 @@ from emulator.resources.catalog.products import Product
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
 from emulator.resources.customers.customer_records import Customer
 from emulator.resources.customers.payment_methods import PaymentMethod
-from emulator.resources.payments import payment_intents, refunds
+from emulator.resources.payments import payment_intents, payment_links, refunds, transactions
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.payment_links import PaymentLink
 from emulator.resources.payments.refunds import Refund
@@ -44,8 +52,15 @@ class ObjectFacts:
         self.language = language
         self._values: dict[str, Any] = {}
 
+    @cached_property
+    def under_way(self) -> Mapping[str, Any]:
+        waiting = under_way.under_way(self.world, self.record, self.language)
+        return under_way.values(waiting, self.record, self.language)
+
     def get(self, name: str) -> Any:
         """Return a fact, a field, or the next job's instant, by name; None if it does not hold."""
+        if name in under_way.NAMES:
+            return self.under_way.get(name)
         if name not in self._values:
             fact = FACTS.get(type(self.record), {}).get(name)
             value = fact(self, self.record) if fact else getattr(self.record, name, None)
@@ -144,17 +159,44 @@ def _uncollectible(facts: ObjectFacts, subscription: Subscription) -> str | None
 
 
 def _overdue(facts: ObjectFacts, subscription: Subscription) -> str | None:
-    """Return when the first of its open invoices falls overdue."""
-    due = (
-        planned_jobs(facts.world, invoice.id).get("invoice.overdue")
-        for invoice in _open(facts, subscription)
-    )
-    return min(filter(None, due), default=None) if facts.get("charged_by_invoice") else None
+    """Return when the first of its open invoices falls overdue, if no payment can prevent it."""
+    own = _open(facts, subscription)
+    if not facts.get("charged_by_invoice") or any(_is_claimed(facts, one) for one in own):
+        return None
+    due = (planned_jobs(facts.world, invoice.id).get("invoice.overdue") for invoice in own)
+    day = min(filter(None, due), default=None)
+    return day if day and day < (subscriptions.end_of(subscription) or LAST) else None
+
+
+def _owing(facts: ObjectFacts, subscription: Subscription) -> list[Invoice]:
+    """Return its invoices that are not paid; under ``send_invoice`` those that are overdue."""
+    own = facts.world.table(Invoice).where("subscription", subscription.id)
+    owing = [invoice for invoice in own if invoice.status in ("open", "uncollectible")]
+    if not facts.get("behind"):
+        # Other sentences name these two.
+        named = {facts.get("payment_invoice")}
+        if subscription.status == "unpaid":
+            named.add(facts.get("uncollectible"))
+        return [invoice for invoice in owing if invoice.invoice_number not in named]
+    return [invoice for invoice in owing if invoices.is_overdue(facts.world, invoice)] or owing
+
+
+def _retry(facts: ObjectFacts, subscription: Subscription) -> str | None:
+    """Return when the failed charge is tried again, unless the subscription ends before."""
+    retry = facts.planned("subscription.retry")
+    if retry is None:
+        return None
+    end = subscriptions.end_of(subscription)
+    return retry if end is None or retry < end else None
 
 
 def _last_retry(facts: ObjectFacts, subscription: Subscription) -> str | None:
+    """Return the last one of several retries, unless the subscription ends before it."""
     retries = renewals.retries_left(facts.world, subscription) if facts.get("retry") else []
-    return retries[-1] if len(retries) > 1 else None
+    end = subscriptions.end_of(subscription)
+    if len(retries) < 2 or (end is not None and end <= retries[-1]):
+        return None
+    return retries[-1]
 
 
 def _is_charged(world: World, subscription: Subscription) -> bool:
@@ -188,6 +230,8 @@ def _cancels(facts: ObjectFacts, subscription: Subscription) -> str | None:
     is_all = (
         subscription.status in ("active", "trialing")
         and not facts.get("retry")
+        and not facts.get("payments_under_way")
+        and not facts.planned("subscription.charge")
         and subscription.cancel_at_period_end
     )
     end = facts.get("end")
@@ -203,7 +247,15 @@ def _next_period(facts: ObjectFacts, subscription: Subscription) -> str | None:
         return "renewed"
     if renewals.is_charged(facts.world, subscription):
         return "billed"
-    return "not charged" if subscription.status in LIVE and not facts.get("retry") else None
+    if facts.get("retry") or facts.get("payments_under_way"):
+        return None
+    return "not charged" if subscription.status in LIVE else None
+
+
+def _ends_first(facts: ObjectFacts, subscription: Subscription) -> str | None:
+    """Return its end if no further period begins before it."""
+    end, renewal = facts.get("end"), facts.get("renewal")
+    return end if end and renewal and end <= renewal else None
 
 
 def _price(facts: ObjectFacts, subscription: Subscription) -> str:
@@ -219,11 +271,56 @@ def _price(facts: ObjectFacts, subscription: Subscription) -> str:
     return language.gettext("{price} ({net} + {rate}% tax)", price=total, net=net, rate=rate)
 
 
-# -- payments: those under way, those that succeeded, those that failed
+# -- payments: those that succeeded, those that failed, and sums of them
 
 
-def _under_way(facts: ObjectFacts, invoice: Invoice) -> bool:
+def _is_claimed(facts: ObjectFacts, invoice: Invoice) -> bool:
+    """Return whether a payment that is under way or not yet settled can pay it (B-62)."""
     return payment_intents.current_payment(facts.world, invoice) is not None
+
+
+def _charged_again(facts: ObjectFacts, invoice: Invoice) -> str | None:
+    """Return when its subscription charges it again."""
+    subscription = facts.world.get(Subscription, invoice.subscription)
+    if subscription is None or subscription.unpaid_invoice != invoice.id:
+        return None
+    own = ObjectFacts(facts.world, subscription, facts.language)
+    is_said = own.get("charged_by_invoice") or facts.get("payment_retries")
+    return None if is_said else own.get("retry")
+
+
+def _falls_overdue(facts: ObjectFacts, invoice: Invoice) -> str | None:
+    """Return when it falls overdue, if nothing that is planned or under way can prevent it."""
+    is_safe = not facts.get("is_claimed") and not facts.get("charged_again")
+    return facts.planned("invoice.overdue") if is_safe else None
+
+
+def _sum(
+    amounts: Callable[[ObjectFacts, Any], Iterable[tuple[int, str]]],
+) -> Fact:
+    """Return the sum by currency of amounts (minor units, currency), as a text; None if it is 0."""
+    return lambda facts, record: under_way.sums(facts.language, amounts(facts, record))
+
+
+def _received(facts: ObjectFacts, customer: Customer) -> list[Transaction]:
+    """Return the payments of a customer whose money has arrived."""
+    own = facts.world.table(Transaction).where("customer", customer.id)
+    return [
+        deposit
+        for deposit in own
+        if deposit.type == "deposit" and deposit.status in transactions.COUNTED
+    ]
+
+
+def _due(*statuses: str) -> Fact:
+    """Return what a customer owes on the invoices of these statuses."""
+    return _sum(
+        lambda facts, customer: (
+            (invoice.amount_remaining, invoice.currency)
+            for invoice in facts.world.table(Invoice).where("customer", customer.id)
+            if invoice.status in statuses
+        )
+    )
 
 
 def _failures(
@@ -272,9 +369,11 @@ def _paid(facts: ObjectFacts, invoice: Invoice) -> list[PaymentIntent]:
 
 
 def _deposit(facts: ObjectFacts, transaction: Transaction) -> str | None:
-    """Return the status of a deposit whose money has not arrived, else ``arrived``."""
+    """Return the status of a deposit whose money has not arrived, else ``arrived``, or ``lost``."""
     if transaction.type != "deposit":
         return None
+    if payment_intents.is_lost(facts.world, transaction):
+        return "lost"
     return (
         transaction.status
         if transaction.status in ("pending", "approved", "failed", "canceled")
@@ -353,7 +452,25 @@ FACTS: Mapping[type[Record], Mapping[str, Fact]] = {
             _owed(facts, subscription), "invoice_number", None
         ),
         "uncollectible": _uncollectible,
+        "owing": lambda facts, subscription: len(_owing(facts, subscription)),
+        "owing_sum": _sum(
+            lambda facts, subscription: (
+                (invoice.amount_remaining, invoice.currency)
+                for invoice in _owing(facts, subscription)
+            )
+        ),
+        "owing_numbers": lambda facts, subscription: facts.language.listed(
+            [invoice.invoice_number for invoice in _owing(facts, subscription)]
+        ),
+        "owing_due": lambda facts, subscription: min(
+            (invoice.due_date for invoice in _owing(facts, subscription) if invoice.due_date),
+            default=None,
+        ),
         "overdue": _overdue,
+        "retry": _retry,
+        "lone_retry": lambda facts, subscription: (
+            None if facts.get("payment_retries") else facts.get("retry")
+        ),
         "failure_cause": lambda facts, subscription: (
             failure_cause(facts.language, subscription)
             if subscription.failure and subscription.failure.name in FAILURE_CAUSES
@@ -363,6 +480,7 @@ FACTS: Mapping[type[Record], Mapping[str, Fact]] = {
         "last_retry": _last_retry,
         "renewal": lambda facts, subscription: facts.planned("subscription.renew"),
         "end": _end,
+        "ends_first": _ends_first,
         "cancels": _cancels,
         "ends": lambda facts, subscription: None if facts.get("cancels") else facts.get("end"),
         "ends_with_trial": lambda facts, subscription: bool(
@@ -373,7 +491,16 @@ FACTS: Mapping[type[Record], Mapping[str, Fact]] = {
     },
     Invoice: {
         "method": lambda facts, invoice: working_method(facts.world),
-        "under_way": _under_way,
+        "is_claimed": _is_claimed,
+        "charged_again": _charged_again,
+        "falls_overdue": _falls_overdue,
+        "refunded": _sum(
+            lambda facts, invoice: (
+                (deposit.amount_refunded, deposit.currency)
+                for payment in _paid(facts, invoice)
+                if (deposit := facts.world.get(Transaction, payment.transaction)) is not None
+            )
+        ),
         "is_overdue": lambda facts, invoice: bool(
             invoice.due_date and invoice.due_date < facts.world.now[: len(invoice.due_date)]
         ),
@@ -386,9 +513,10 @@ FACTS: Mapping[type[Record], Mapping[str, Fact]] = {
         **_failures(_payments("invoice")),
     },
     PaymentLink: {
+        "closed": lambda facts, link: payment_links.closed(facts.world, link),
         "used_up_by_failure": lambda facts, link: payment_intents.used_up_by_failure(
             facts.world, link
-        )
+        ),
     },
     PaymentIntent: {"paid_with": _paid_with, **_failures(lambda facts, intent: [intent])},
     Transaction: {
@@ -399,6 +527,14 @@ FACTS: Mapping[type[Record], Mapping[str, Fact]] = {
             refunds.refundable(facts.world, transaction) or None
             if transaction.type == "deposit"
             else None
+        ),
+        "rest": lambda facts, transaction: (
+            facts.language.money(refundable, transaction.currency)
+            if (refundable := facts.get("refundable"))
+            else None
+        ),
+        "is_refunded": lambda facts, transaction: bool(
+            transaction.amount_refunded or facts.get("refunds_under_way")
         ),
     },
     Refund: {"refunded": lambda facts, refund: refund.refunded_at or refund.updated_at},
@@ -411,6 +547,20 @@ FACTS: Mapping[type[Record], Mapping[str, Fact]] = {
         "charged": _charged_customer,
         "methods": _count(PaymentMethod, "customer"),
         "open_invoices": _count(Invoice, "customer", "open"),
+        "open_sum": _due("open"),
+        "uncollectible_invoices": _count(Invoice, "customer", "uncollectible"),
+        "uncollectible_sum": _due("uncollectible"),
+        "paid": _sum(
+            lambda facts, customer: (
+                (deposit.amount, deposit.currency) for deposit in _received(facts, customer)
+            )
+        ),
+        "refunded": _sum(
+            lambda facts, customer: (
+                (deposit.amount_refunded, deposit.currency)
+                for deposit in _received(facts, customer)
+            )
+        ),
         **_subscriptions("customer"),
     },
     PaymentMethod: {

@@ -27,6 +27,7 @@ class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     label: str
     consequence: str
     path: str
+    while_under_way: str = ""
     method: str = "POST"
     when: Mapping[str, Sequence[Any]] = {}
     body: Mapping[str, Any] = {}
@@ -51,10 +52,12 @@ def next_steps(world: World, record: Record, language: Language) -> Iterator[dic
 def _step(name: str, row: Step, facts: ObjectFacts) -> dict[str, Any]:
     """Return a control API step. Raises ``KeyError`` if a fact that it names does not hold."""
     gettext, require = facts.language.gettext, facts.require
+    is_charging = bool(row.while_under_way and facts.get("charge"))
+    consequence = row.while_under_way if is_charging else row.consequence
     return {
         "name": name,
         "label": gettext(row.label, **facts.in_words(row.label)),
-        "consequence": gettext(row.consequence),
+        "consequence": gettext(consequence, **facts.in_words(consequence)),
         "method": row.method,
         "path": filled(row.path, require),
         "body": filled(row.body, require) if row.body else None,

@@ -187,12 +187,19 @@ def _renewal_failed(email: Email, builder: EmailBuilder) -> EmailContent:
         _("Your payment to {merchant} failed"),
         _("We could not collect {amount}", amount=builder.money(owed, subscription.currency)),
         [f"{did_not_go} {builder.cause(subscription)}".strip(), _what_follows(email, builder)],
-        [
-            *builder.subscribed(subscription),
-            *([(_("Invoice"), invoice.invoice_number)] if invoice else []),
-        ],
+        [*builder.subscribed(subscription), *_owed(invoice, builder)],
         builder.next_step(invoice),
     )
+
+
+def _owed(invoice: Invoice | None, builder: EmailBuilder) -> list[tuple[str, str]]:
+    """Return the invoice that is owed, with its discount and tax, which the price leaves out."""
+    if invoice is None:
+        return []
+    rows = builder.adjustments(invoice)
+    total = (builder.gettext("Total"), builder.money(invoice.total, invoice.currency))
+    number = (builder.gettext("Invoice"), invoice.invoice_number)
+    return [*rows, *([total] if rows else []), number]
 
 
 def _what_follows(email: Email, builder: EmailBuilder) -> str:
@@ -237,15 +244,21 @@ def _canceled(email: Email, builder: EmailBuilder) -> EmailContent:
     _ = builder.gettext
     subscription = email.subscription
     assert subscription is not None
+    day = builder.day(subscription.canceled_at)
+    ended = (
+        _(
+            "It ended on {day}. A payment of {amount} is still being processed; you will not be"
+            " charged again after it.",
+            day=day,
+            amount=builder.money(email.under_way, subscription.currency),
+        )
+        if email.under_way
+        else _("It ended on {day}. You will not be charged again.", day=day)
+    )
     return EmailContent(
         _("Your subscription at {merchant} is canceled"),
         _("Your subscription is canceled"),
-        [
-            _(
-                "It ended on {day}. You will not be charged again.",
-                day=builder.day(subscription.canceled_at),
-            )
-        ],
+        [ended],
         builder.subscribed(subscription),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime, timedelta
 from decimal import Decimal, localcontext
@@ -47,6 +47,10 @@ class Language:
     @property
     def name(self) -> str:
         return (self._locale.display_name or self.code).capitalize()
+
+    def listed(self, parts: Sequence[str]) -> str:
+        """Return parts as one enumeration: ``A, B, and C``."""
+        return str(library("babel.lists").format_list(parts, locale=self._locale))
 
     # -- amounts
 

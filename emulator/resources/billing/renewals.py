@@ -150,6 +150,60 @@ def retries_left(world: World, subscription: Subscription) -> list[Timestamp]:
     return [calendar.plus(subscription.failed_at or world.now, days=day) for day in days]
 
 
+def payments_under_way(world: World, subscription: Subscription) -> list[PaymentIntent]:
+    """Return the payments of a subscription's invoices that have no outcome yet."""
+    own = world.table(Invoice).where("subscription", subscription.id)
+    return [
+        intent
+        for invoice in own
+        for intent in world.table(PaymentIntent).where("invoice", invoice.id)
+        if intent.status in payment_intents.INTENTS_UNDER_WAY
+    ]
+
+
+def retries_after(
+    world: World,
+    subscription: Subscription,
+    invoice: Invoice,
+    at: Timestamp,
+    *,
+    is_charge: bool,
+) -> list[Timestamp] | None:
+    """Return when the invoice is charged again if a payment of it fails at an instant (B-45, B-62).
+
+    ``is_charge``: it is a charge of the subscription, which uses up a retry, and not the buyer's
+    own payment. A retry that is past by then runs at once. None: the failure has no retries.
+    """
+    is_retried = subscription.unpaid_invoice in ((None, invoice.id) if is_charge else (invoice.id,))
+    is_dunned = subscription.status in ("active", "past_due")
+    if invoice.status != "open" or not is_retried or not is_dunned:
+        return None
+    failed = subscription
+    if is_charge:
+        failed = subscription.replace(
+            failed_at=subscription.failed_at or at, failures=subscription.failures + 1
+        )
+    days = retries_left(world, failed)
+    later = [day for day in days if day > at]
+    return later if len(later) == len(days) else [at, *later]
+
+
+def recovers_with(world: World, subscription: Subscription, invoice: Invoice) -> bool:
+    """Return whether a subscription is active again once an invoice is owed no more (B-45, B-96).
+
+    It recovers if no failed charge is left and, under ``send_invoice``, no other invoice is
+    overdue. Where every period is charged, an ``unpaid`` one recovers by any period's payment.
+    """
+    settled = subscription.unpaid_invoice == invoice.id
+    any_period = subscription.status == "unpaid" and charges_every_period(world)
+    owes = subscription.unpaid_invoice is not None and not (settled or any_period)
+    return (
+        STATE_MACHINE.allows(subscription, "recover")
+        and not owes
+        and not _is_behind(world, subscription, invoice)
+    )
+
+
 def mark_past_due(world: World, invoice: Invoice) -> None:
     """Reaction to ``invoice.payment_overdue``: mark past due under ``send_invoice`` (B-44)."""
     subscription = world.get(Subscription, invoice.subscription)
@@ -162,20 +216,14 @@ def mark_past_due(world: World, invoice: Invoice) -> None:
 def settle(world: World, invoice: Invoice) -> None:
     """Settle an invoice that is owed no more, paid or voided (B-45, B-96).
 
-    Its subscription recovers if no failed charge is left and, under ``send_invoice``, no other
-    invoice is overdue. The next charge is at the next boundary. Where every period is charged, an
-    ``unpaid`` one recovers by the payment of any period, and other periods whose charge failed are
-    charged again at once.
+    The next charge of a subscription that recovers is at the next boundary; where every period is
+    charged, other periods whose charge failed are charged again at once.
     """
     subscription = world.get(Subscription, invoice.subscription)
     if subscription is None:
         return
     settled = subscription.unpaid_invoice == invoice.id
-    any_period = subscription.status == "unpaid" and charges_every_period(world)
-    owes = subscription.unpaid_invoice is not None and not (settled or any_period)
-    if STATE_MACHINE.allows(subscription, "recover") and not (
-        owes or _is_behind(world, subscription)
-    ):
+    if recovers_with(world, subscription, invoice):
         world.cancel_jobs(subscription, "subscription.retry")
         subscription = STATE_MACHINE.transition(world, subscription, "recover", **UP_TO_DATE)
         subscriptions.schedule_trial_notice(world, subscription)
@@ -203,12 +251,12 @@ def _charge_next(world: World, subscription: Subscription) -> None:
         world.schedule(world.now, "subscription.retry", subscription)
 
 
-def _is_behind(world: World, subscription: Subscription) -> bool:
-    """Return whether it is collected by invoices and any of them is overdue (B-44)."""
+def _is_behind(world: World, subscription: Subscription, settled: Invoice) -> bool:
+    """Return whether it is collected by invoices and another one of them is overdue (B-44)."""
     if subscription.collection_method != "send_invoice":
         return False
     own = world.table(Invoice).where("subscription", subscription.id)
-    return any(invoices.is_overdue(world, invoice) for invoice in own)
+    return any(invoices.is_overdue(world, invoice) for invoice in own if invoice.id != settled.id)
 
 
 # -- renewals

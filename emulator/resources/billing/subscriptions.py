@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar
 import msgspec
 
 from emulator.core import calendar
+from emulator.core.calendar import Timestamp
 from emulator.core.errors import invalid_field
 from emulator.core.handlers import get_handler, get_or_404, list_handler
 from emulator.core.records import HIDDEN, N_, Metadata, Record, pick
@@ -310,6 +311,12 @@ def schedule_renewal(world: World, subscription: Subscription) -> None:
     """
     if subscription.current_period_start < calendar.LAST:
         world.schedule(subscription.current_period_end, "subscription.renew", subscription)
+
+
+def end_of(subscription: Subscription) -> Timestamp | None:
+    """Return when it ends by its end date or its cancellation at the period's end, if it does."""
+    cancels = subscription.current_period_end if subscription.cancel_at_period_end else None
+    return min(filter(None, (subscription.ends_at, cancels)), default=None)
 
 
 def schedule_expiry(world: World, subscription: Subscription) -> None:

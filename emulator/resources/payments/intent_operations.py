@@ -20,7 +20,7 @@ from emulator.resources.customers import payment_details
 from emulator.resources.customers.customer_records import Customer
 from emulator.resources.customers.payment_details import EVERY_TYPE, PaymentDetails
 from emulator.resources.customers.payment_methods import PaymentMethod
-from emulator.resources.payments import payment_intents, transactions
+from emulator.resources.payments import operator, payment_intents, transactions
 from emulator.resources.payments.payment_intents import STATE_MACHINE, PaymentIntent
 from emulator.resources.payments.transactions import Transaction
 
@@ -174,7 +174,7 @@ OPERATIONS = {
 # -- mobile money prompts on a buyer's phone, and the buyer's answers
 
 
-REJECTED, UNANSWERED = "MOBILE_MONEY_REJECTED", "MOBILE_MONEY_TIMEOUT"
+REJECTED, UNANSWERED = "MOBILE_MONEY_REJECTED", operator.UNANSWERED
 """The codes a payment fails with if the buyer rejects its prompt, or does not answer it."""
 
 _NUMBER = re.compile(r"\+?([1-9][0-9]{6,14})", re.ASCII)

@@ -89,6 +89,9 @@ def consume(world: World, /, operation: str, **facts: Any) -> Outcome | None:
 DOWN = "UPSTREAM_ERROR"
 """The code with which a payment fails while its operator is down."""
 
+UNANSWERED = "MOBILE_MONEY_TIMEOUT"
+"""The code with which a payment fails whose buyer has not answered on the phone in time."""
+
 PROMPT_SECONDS = 180
 """Seconds that a mobile money buyer has to confirm on the phone (Limits)."""
 
@@ -156,7 +159,7 @@ def on_payment(
         delay = max(delay, calendar.parse(ends_at) - calendar.parse(world.now))
     if details.type == "mobile_money" and own.mobile_money == "handset":
         return OperatorDecision(
-            code="MOBILE_MONEY_TIMEOUT", due=_later(world, timedelta(seconds=PROMPT_SECONDS))
+            code=UNANSWERED, due=_later(world, timedelta(seconds=PROMPT_SECONDS))
         )
     if magic.step:
         return _card_check(world, latest)

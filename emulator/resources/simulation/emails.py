@@ -89,7 +89,8 @@ class Email(Record, frozen=True, kw_only=True):
     ``topic`` is what the control API calls its kind, ``item`` the name of what is subscribed to,
     ``images`` the names and picture URLs of the products, ``again_at`` when a failed charge is
     retried, ``lines`` what was paid for where there is no invoice: quantity, name and minor units,
-    ``first_payment`` the total (minor units) that is charged at the end of a trial.
+    ``first_payment`` the total (minor units) that is charged at the end of a trial, ``under_way``
+    the sum (minor units) of the payments that were under way when the subscription ended.
     """
 
     prefix: ClassVar[str] = "mail"
@@ -112,6 +113,7 @@ class Email(Record, frozen=True, kw_only=True):
     seller: Merchant | None = None
     lines: tuple[tuple[int, str, int], ...] = ()
     first_payment: int | None = None
+    under_way: int | None = None
 
 
 ABOUT = ("customer", "invoice", "subscription", "transaction", "receipt", "refund")
@@ -195,7 +197,9 @@ def trial_ending(world: World, subscription: Subscription) -> None:
 
 def canceled(world: World, subscription: Subscription) -> None:
     """Reaction to ``subscription.canceled``: at the end, not when it was scheduled (B-47)."""
-    _to_subscriber(world, "subscription_canceled", subscription, {})
+    under_way = sum(intent.amount for intent in renewals.payments_under_way(world, subscription))
+    about = {"under_way": under_way or None}
+    _to_subscriber(world, "subscription_canceled", subscription, about)
 
 
 def _to_subscriber(

@@ -1,0 +1,191 @@
+"""A payment or refund that is under way is said of all that it belongs to (B-102)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from contract_tests.support.sandbox import CARD, FAILING_PHONE, Sandbox
+
+SLOW = "+24177000010"
+PHONE = "+24177123456"
+
+
+def explained(sandbox: Sandbox, what: Any, language: str = "en") -> Any:
+    id = what if isinstance(what, str) else what["id"]
+    explanation = sandbox.control.get(f"/explain/{id}", language=language)
+    return {**explanation, "summary": re.sub(r"\s", " ", explanation["summary"])}
+
+
+def said(sandbox: Sandbox, what: Any, language: str = "en") -> str:
+    return str(explained(sandbox, what, language)["summary"])
+
+
+def offered(sandbox: Sandbox, what: Any) -> list[str]:
+    return [step["name"] for step in explained(sandbox, what)["next_steps"]]
+
+
+def retried(sandbox: Sandbox) -> Any:
+    """A subscription in dunning whose first retry waits for the operator until 11:00."""
+    sandbox.settings(operator_delay=3600)
+    made = sandbox.subscribe(FAILING_PHONE)
+    sandbox.advance("2h")
+    sandbox.advance("23h")
+    return made
+
+
+def test_a_retry_under_way_names_its_answer_and_the_retries_that_are_left(sandbox: Sandbox) -> None:
+    text = said(sandbox, retried(sandbox))
+    assert (
+        "5,000 XAF for INV-2026-000001 is being charged to Airtel +241 …0001; the operator answers"
+        " on 2 Jan 2026, 02:00 UTC. If it succeeds, the subscription becomes active. If it fails,"
+        " it is tried again up to 3 times: on 4 Jan 2026, 6 Jan 2026, and 8 Jan 2026."
+    ) in text
+    assert "No further charge" not in text
+
+
+def test_the_last_retry_under_way_says_that_none_is_left(sandbox: Sandbox) -> None:
+    made = retried(sandbox)
+    sandbox.advance("6d")
+    assert "If it fails, no retry is left: the subscription becomes unpaid." in said(sandbox, made)
+
+
+def test_no_step_is_offered_that_a_charge_under_way_can_prevent(sandbox: Sandbox) -> None:
+    made = retried(sandbox)
+    assert offered(sandbox, made) == ["answer_succeeded", "answer_failed", "open_phone", "cancel"]
+
+
+def test_a_canceled_subscription_says_that_a_charge_is_still_under_way(sandbox: Sandbox) -> None:
+    sandbox.settings(operator_delay=3600)
+    made = sandbox.subscribe(SLOW)
+    sandbox.settle()
+    steps = {step["name"]: step for step in explained(sandbox, made)["next_steps"]}
+    assert "may still be charged" in steps["cancel"]["consequence"]
+    sandbox.act(made, "cancel")
+    assert "Nothing more" not in said(sandbox, made)
+    assert "5,000 XAF for INV-2026-000001 is being charged" in said(sandbox, made)
+    [email] = sandbox.control.get("/emails", kind="subscription_canceled")["data"]
+    html = sandbox.control.http.get(f"/emails/{email['id']}/html").text
+    assert "still being processed" in html
+    sandbox.advance("2h")
+    assert said(sandbox, made).endswith("Nothing more is charged.")
+
+
+def test_an_invoice_whose_charge_is_under_way_is_not_let_fall_overdue(sandbox: Sandbox) -> None:
+    sandbox.settings(operator_delay=3600)
+    sandbox.subscribe(SLOW)
+    sandbox.settle()
+    [invoice] = sandbox.api.get("/invoices/")["data"]
+    assert "is being charged to Airtel" in said(sandbox, invoice)
+    assert offered(sandbox, invoice) == ["answer_succeeded", "answer_failed", "open_phone", "send"]
+
+
+def test_an_invoice_that_is_charged_again_is_not_let_fall_overdue(sandbox: Sandbox) -> None:
+    sandbox.subscribe(FAILING_PHONE)
+    sandbox.settle()
+    [invoice] = sandbox.api.get("/invoices/")["data"]
+    assert said(sandbox, invoice).endswith("It is charged again on 2 Jan 2026.")
+    assert "advance_overdue" not in offered(sandbox, invoice)
+
+
+def test_a_refund_under_way_is_said_with_what_can_still_be_refunded(sandbox: Sandbox) -> None:
+    paid = sandbox.deposit(sandbox.method())
+    sandbox.api.post("/refunds/", {"transaction": paid["id"], "amount": 2000})
+    assert said(sandbox, paid).endswith(
+        "2,000 XAF is being refunded; the operator answers on 6 Jan 2026. 3,000 XAF can still be"
+        " refunded."
+    )
+
+
+def test_a_refund_in_review_is_said(sandbox: Sandbox) -> None:
+    sandbox.settings(refund_review=True)
+    paid = sandbox.deposit(sandbox.method())
+    sandbox.api.post("/refunds/", {"transaction": paid["id"]})
+    assert said(sandbox, paid).endswith(
+        "5,000 XAF is to be refunded; it goes to the operator on 1 Jan 2026, 01:00 UTC."
+    )
+
+
+def test_a_customers_sums_are_by_currency_with_refunds_apart(sandbox: Sandbox) -> None:
+    sandbox.settings(refund_timing="instant")
+    customer = sandbox.customer()
+    method = sandbox.method(customer)
+    paid = sandbox.pay(method, amount=10342, currency="EUR")
+    sandbox.api.post("/refunds/", {"transaction": paid["transaction"], "amount": 2835})
+    sandbox.settle()
+    assert said(sandbox, customer) == "Has paid 103.42 EUR, 28.35 EUR of it refunded."
+    sandbox.pay(method)
+    assert said(sandbox, customer) == (
+        "Has paid 103.42 EUR and 5,000 XAF, 28.35 EUR of it refunded."
+    )
+    assert (
+        said(sandbox, customer, "fr")
+        == "A payé 103,42 EUR et 5 000 XAF, dont 28,35 EUR remboursés."
+    )
+
+
+def test_an_invoice_paid_elsewhere_says_so(sandbox: Sandbox) -> None:
+    invoice = sandbox.invoice()
+    sandbox.api.post(f"/invoices/{invoice['id']}/pay/")
+    assert said(sandbox, invoice) == (
+        "Paid outside the service: 5,000 XAF on 1 Jan 2026, 00:00 UTC."
+    )
+
+
+def test_a_past_due_subscription_names_all_overdue_invoices_and_their_sum(sandbox: Sandbox) -> None:
+    made = sandbox.subscribe(collection_method="send_invoice")
+    sandbox.advance("70d")
+    assert (
+        "2 invoices, 10,000 XAF, are overdue: INV-2026-000001 and INV-2026-000002. The subscription"
+        " becomes active when all of them are paid."
+    ) in said(sandbox, made)
+
+
+Owner = Callable[[Sandbox], Any]
+
+
+def session(sandbox: Sandbox) -> Any:
+    made = sandbox.session()
+    sandbox.buy(made, {"type": "mobile_money", "phone": PHONE})
+    return made
+
+
+def link(sandbox: Sandbox) -> Any:
+    made = sandbox.link(collect_customer_info=False)
+    sandbox.buy(made, {"type": "mobile_money", "phone": PHONE})
+    return made
+
+
+def customer(sandbox: Sandbox) -> Any:
+    made = sandbox.subscribe(PHONE)
+    sandbox.settle()
+    return made["customer"]
+
+
+@pytest.mark.parametrize(
+    "owner", [session, link, customer, lambda sandbox: sandbox.subscribe(PHONE)]
+)
+def test_a_prompt_on_the_buyers_phone_is_said_of_its_owner(sandbox: Sandbox, owner: Owner) -> None:
+    sandbox.settings(mobile_money="handset")
+    made = owner(sandbox)
+    sandbox.settle()
+    text = "it waits for the buyer’s phone until 1 Jan 2026, 00:03 UTC, then it fails."
+    assert text in said(sandbox, made)
+    [waiting] = explained(sandbox, made)["under_way"]
+    assert (waiting["waits_for"], waiting["phone"]) == ("phone", PHONE)
+
+
+def test_a_card_check_is_said_with_its_time_limit(sandbox: Sandbox) -> None:
+    made = sandbox.session()
+    sandbox.buy(made, {**CARD, "number": "4000000000003220"})
+    text = "the buyer has to confirm it by 1 Jan 2026, 00:15 UTC, or it fails."
+    assert text in said(sandbox, made)
+
+
+def test_a_method_that_is_being_saved_is_said(sandbox: Sandbox) -> None:
+    made = sandbox.session(mode="setup", line_items=[])
+    sandbox.buy(made, {**CARD, "number": "4000000000003220"})
+    assert "is being saved: the buyer has to confirm it" in said(sandbox, made)
