@@ -30,7 +30,8 @@ SAYS_NOTHING = {("record",), ("mcp",), ("world", "delete"), ("world", "export")}
 
 
 def examples(text: str) -> list[str]:
-    """Return the lines that call the program, without what stands around them."""
+    """Return the lines that call the program, a continued one whole, without text around them."""
+    text = re.sub(r" \\\n *", " ", text)
     lines = re.findall(rf"^ *(?:eval \"\$\(|\S*/)?({PROGRAM} [a-z].*)$", text, re.MULTILINE)
     return [re.split(r"  +| (?:\|\|?|[<>]) |`|\)\"", line)[0] for line in lines]
 

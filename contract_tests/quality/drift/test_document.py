@@ -269,6 +269,7 @@ ELSEWHERE = {
     "B-99": "assumptions, which are settings",
     "B-100": "how often a client tries again; the examinations look at that",
     "B-101": "how servers share a database; the error is a documented one",
+    "B-102": "how sentences and steps word a state",
     "B-103": "what is stored before a response; the error is a documented one",
 }
 """Assumptions that no place of a document shows, each with the cause."""

@@ -357,9 +357,8 @@ def schedule_expiry(world: World, session: CheckoutSession) -> None:
 def _arrange_early_return(world: World, session: CheckoutSession) -> None:
     """Plan that the buyer comes back before paying, where a fault is arranged for it (B-94)."""
     if world.holds(faults.Fault) and faults.pick_fault(world, faults.SESSION, lambda _: True):
-        world.schedule(
-            calendar.plus(world.now, seconds=EARLY_RETURN_SECONDS), EARLY_RETURN, session
-        )
+        instant = calendar.plus(world.now, seconds=EARLY_RETURN_SECONDS)
+        world.schedule(instant, "checkout_session.early_return", session)
 
 
 def return_early(world: World, id: str) -> Iterator[OpenPage]:
