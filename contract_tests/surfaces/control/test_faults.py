@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import httpx
 import pytest
 
+from contract_tests.contract.http.line import Line
 from contract_tests.support.sandbox import FAILED, START, Sandbox
 
 AWA = {"email": "awa@example.com", "name": "Awa Diop"}
@@ -298,16 +299,20 @@ def test_who_waits_in_vain_keeps_nobody_else_waiting(sandbox: Sandbox) -> None:
 
 
 def test_a_request_is_held_while_its_key_is_taken(sandbox: Sandbox) -> None:
-    """What a client meets that asks again before its first request is answered (B-16)."""
-    arrange(sandbox, {"hold_ms": 3000}, match={"method": "POST"})
-    with ThreadPoolExecutor() as pool:
-        first = pool.submit(sandbox.api.request, "POST", "/customers/", json=AWA, headers=KEY)
-        while arranged(sandbox):
-            pass
-        sandbox.api.rejected(
-            "POST", "/customers/", 409, "IDEMPOTENCY_CONFLICT", json=AWA, headers=KEY
-        )
-        assert first.result().status_code == 201
+    """What a client meets that asks again before its first request is answered (B-16).
+
+    Both requests are sent before any response is read, so the second finds the first one held.
+    """
+    arrange(sandbox, {"hold_ms": 500}, match={"method": "POST"})
+    body = json.dumps(AWA).encode()
+    head = b"Content-Type: application/json", b"Content-Length: %d" % len(body)
+    key = b"Idempotency-Key: attempt-1"
+    with Line(sandbox.url, sandbox.key) as first, Line(sandbox.url, sandbox.key) as second:
+        for line in (first, second):
+            line.request(b"POST /v1/customers/ HTTP/1.1", *head, key, body=body)
+        rejected = second.response()
+        assert (rejected.status, rejected.code) == (409, "IDEMPOTENCY_CONFLICT")
+        assert first.response().status == 201
 
 
 def test_a_repeated_request_is_done_twice(sandbox: Sandbox) -> None:
