@@ -74,6 +74,16 @@ export async function call(method, path, body, key) {
   }
 }
 
+// The objects of all pages of a list.
+async function every(path) {
+  const all = [];
+  for (let page = 1; ; page += 1) {
+    const list = await call("GET", page === 1 ? path : `${path}&page=${page}`);
+    all.push(...list.data);
+    if (!list.pagination.next) return all;
+  }
+}
+
 // -- members
 
 async function customerOf(email, phone) {
@@ -176,8 +186,8 @@ export async function night() {
     const { data } = await call("GET", `/v1/subscriptions/?customer=${member.customer}`);
     member.subscription ??= data[0]?.id;
     if (data[0] && !BUGS.has("status_by_event")) member.status = data[0].status;
-    const paid = await call("GET", `/v1/invoices/?customer=${member.customer}&status=paid`);
-    for (const invoice of paid.data) deliver(member, invoice, false);
+    const paid = await every(`/v1/invoices/?customer=${member.customer}&status=paid`);
+    for (const invoice of paid) deliver(member, invoice, false);
   }
   for (const [id, refund] of Object.entries(book.refunds)) {
     const state = refund.counted ? null : await call("GET", `/v1/refunds/${id}/`);

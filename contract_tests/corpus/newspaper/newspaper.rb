@@ -159,10 +159,10 @@ class Newspaper
     return if bug?("no_reconcile")
 
     @book["passes"].each { |id, pass| look_up(id) if pass["status"] == "open" }
-    status_of = payments.get("/v1/subscriptions/?page_size=100")["data"].to_h do |one|
+    status_of = payments.every("/v1/subscriptions/?page_size=100").to_h do |one|
       [one["id"], one["status"]]
     end
-    paid = payments.get("/v1/invoices/?status=paid&page_size=100")["data"]
+    paid = payments.every("/v1/invoices/?status=paid&page_size=100")
     change do
       @book["readers"].each_value do |reader|
         status = status_of[reader["subscription"]]
@@ -174,7 +174,7 @@ class Newspaper
   end
 
   def night_of_money
-    payments.get("/v1/payment-intents/?status=succeeded&page_size=100")["data"].each do |intent|
+    payments.every("/v1/payment-intents/?status=succeeded&page_size=100").each do |intent|
       money(intent)
     end
     @book["readers"].each_value do |reader|

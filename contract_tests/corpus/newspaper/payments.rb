@@ -29,6 +29,16 @@ class Payments
 
   def get(path) = call("GET", path)
 
+  # The objects of all pages of a list.
+  def every(path)
+    all = []
+    (1..).each do |page|
+      list = get(page == 1 ? path : "#{path}&page=#{page}")
+      all.concat(list["data"])
+      return all if list["pagination"]["next"].nil?
+    end
+  end
+
   # The response to a request, which is sent again while its outcome is unknown.
   def call(method, path, body = nil, key: nil)
     [*PAUSES, nil].each do |pause|

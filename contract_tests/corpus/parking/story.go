@@ -39,6 +39,13 @@ func advance(by string) time.Time {
 	return now
 }
 
+// midnight waits for the next midnight, whatever time it is, and some minutes more.
+func midnight() time.Time {
+	now := advance("0s")
+	next := now.Truncate(24 * time.Hour).Add(24*time.Hour + 5*time.Minute)
+	return advance(fmt.Sprintf("%ds", int(next.Sub(now).Seconds())))
+}
+
 // story plays ten days at the garage: three drivers, one of whom has no money.
 func story() {
 	garage := open()
@@ -56,13 +63,13 @@ func story() {
 	must(garage.leave("monday-101", "GA-101", 1500))
 	must(garage.leave("monday-102", "GA-102", 2500))
 	must(garage.leave("monday-103", "GA-103", 1000))
-	must(garage.night(advance("16h")))
+	must(garage.night(midnight()))
 	must(garage.leave("tuesday-101", "GA-101", 3000))
 	advance("2h")
 	if garage.Stays["monday-102"].Status == "paid" {
 		must(garage.payBack("monday-102", 500))
 	}
-	must(garage.night(advance("22h")))
+	must(garage.night(midnight()))
 	must(garage.night(advance("8d")))
 }
 

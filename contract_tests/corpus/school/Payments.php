@@ -27,6 +27,19 @@ final class Payments
         return $this->call('GET', $path);
     }
 
+    /** The objects of all pages of a list. */
+    public function every(string $path): array
+    {
+        $all = [];
+        for ($page = 1; ; $page++) {
+            $list = $this->get($page === 1 ? $path : "$path&page=$page");
+            $all = [...$all, ...$list['data']];
+            if ($list['pagination']['next'] === null || bug('first_page_only')) {
+                return $all;
+            }
+        }
+    }
+
     /** The response to a request, which is sent again while its outcome is unknown. */
     public function call(string $method, string $path, ?array $body = null, string $key = ''): array
     {
@@ -39,7 +52,7 @@ final class Payments
                 return $object;
             }
             $isFinal = $status >= 400 && $status < 500 && $status !== 429;
-            if ($isFinal && !bug('retries_everything') || $pause === null || bug('never_again')) {
+            if ($isFinal || $pause === null || bug('never_again')) {
                 throw new ServiceError("$method $path: $status", $status);
             }
             bug('no_pause') || usleep(1_000_000 * ($retryAfter ?? $pause));

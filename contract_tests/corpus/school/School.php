@@ -148,8 +148,8 @@ final class School
         if (bug('no_reconcile')) {
             return;
         }
-        $list = $this->payments->get('/v1/payment-intents/?status=succeeded&page_size=100');
-        array_map(fn (array $intent) => $this->feePaid($intent), $list['data']);
+        $paid = $this->payments->every('/v1/payment-intents/?status=succeeded&page_size=100');
+        array_map(fn (array $intent) => $this->feePaid($intent), $paid);
         foreach ($this->book()['trips'] as $invoice => $trip) {
             if ($trip['status'] !== 'paid') {
                 $status = $this->payments->get("/v1/invoices/$invoice/")['status'];
@@ -169,7 +169,7 @@ final class School
         $bounds = "created_after=$start&created_before=$end";
         $path = "/v1/transactions/?page_size=100&type=deposit&$bounds";
         $sums = [];
-        foreach ($this->payments->get($path)['data'] as $transaction) {
+        foreach ($this->payments->every($path) as $transaction) {
             $currency = bug('sum_of_currencies') ? 'XAF' : $transaction['currency'];
             $sums[$currency] = ($sums[$currency] ?? 0) + $transaction['amount'];
         }
