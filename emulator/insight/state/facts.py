@@ -158,6 +158,13 @@ def _uncollectible(facts: ObjectFacts, subscription: Subscription) -> str | None
     )
 
 
+def _charged_at_once(facts: ObjectFacts, subscription: Subscription) -> str | None:
+    """Return the number of the invoice that a reactivation charges again at once (B-48)."""
+    invoice = facts.world.get(Invoice, subscription.unpaid_invoice)
+    is_free = invoice is not None and invoice.status == "open" and not _is_claimed(facts, invoice)
+    return invoice.invoice_number if invoice is not None and is_free else None
+
+
 def _overdue(facts: ObjectFacts, subscription: Subscription) -> str | None:
     """Return when the first of its open invoices falls overdue, if no payment can prevent it."""
     own = _open(facts, subscription)
@@ -440,6 +447,7 @@ FACTS: Mapping[type[Record], Mapping[str, Fact]] = {
             subscription.status == "canceled"
             and not subscription_operations.why_not_reactivated(facts.world, subscription)
         ),
+        "charged_at_once": _charged_at_once,
         "charged_by_invoice": lambda facts, subscription: (
             subscription.collection_method == "send_invoice"
         ),

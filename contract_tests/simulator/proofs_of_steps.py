@@ -1,0 +1,207 @@
+"""The proof of each row of ``fixtures/next-steps.yaml``: what is so once the step was taken.
+
+A step is taken in a world that is restored afterwards. A payment that the step begins has its
+answer first, however slow the operator is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import yaml
+
+from contract_tests.simulator.proofs import FIXTURES, Object, View
+
+Step = Mapping[str, Any]
+
+
+class Taken(NamedTuple):
+    """A step that was taken: the world before and after, and what is counted beside objects."""
+
+    before: View
+    after: View
+    one: Object
+    step: Step
+    counts: Mapping[str, tuple[int, int]]
+
+    @property
+    def now(self) -> Object:
+        """The object after the step; empty where it is gone."""
+        return self.after.objects.get(self.one["id"], {})
+
+    @property
+    def target(self) -> Object:
+        """The object that the path of the request names, after the step."""
+        return self.after.objects.get(self.step["path"].strip("/").split("/")[2], {})
+
+    def grew(self, kind: str, **fields: Any) -> bool:
+        return len(self.after.of(kind, **fields)) > len(self.before.of(kind, **fields))
+
+
+Proof = Callable[[Taken], bool]
+
+
+def becomes(*statuses: str) -> Proof:
+    return lambda taken: taken.now.get("status") in statuses
+
+
+def target(*statuses: str) -> Proof:
+    return lambda taken: taken.target.get("status") in statuses
+
+
+def is_at(taken: Taken) -> bool:
+    return bool(taken.after.now == taken.step["body"]["to"])
+
+
+def at(proof: Proof) -> Proof:
+    """The clock is at the instant that the step names, and more is so."""
+    return lambda taken: is_at(taken) and proof(taken)
+
+
+def counted(name: str) -> Proof:
+    return lambda taken: taken.counts[name][1] > taken.counts[name][0]
+
+
+def same(field: str, value: Any) -> Proof:
+    return lambda taken: bool(taken.now[field] == value)
+
+
+def changed(field: str) -> Proof:
+    return lambda taken: bool(taken.now[field] != taken.one[field])
+
+
+def gone(taken: Taken) -> bool:
+    return not taken.now
+
+
+def active_again(taken: Taken) -> bool:
+    return taken.target["status"] == "paid" and taken.now["status"] == "active"
+
+
+def tried(taken: Taken) -> bool:
+    """The invoice was charged again, or there was no method to charge."""
+    failed = taken.after.of("event", type="subscription.payment_failed")
+    is_known = len(failed) > len(taken.before.of("event", type="subscription.payment_failed"))
+    return is_known or taken.grew("payment_intent")
+
+
+def renewed(taken: Taken) -> bool:
+    return bool(taken.now["current_period_start"] == taken.after.now)
+
+
+def overdue(taken: Taken) -> bool:
+    return taken.grew("event", type="invoice.payment_overdue")
+
+
+def ends(taken: Taken) -> bool:
+    return taken.now["status"] in ("canceled", "expired")
+
+
+def refunded(taken: Taken) -> bool:
+    before = {refund["id"] for refund in taken.before.of("refund")}
+    made = [refund for refund in taken.after.of("refund") if refund["id"] not in before]
+    return [refund["amount"] for refund in made] == [taken.step["amount"]["most"]]
+
+
+def dunning_is_over(taken: Taken) -> bool:
+    """None of the retries is left: it recovered, or it is unpaid."""
+    is_left = taken.after.due(taken.one["id"], "subscription.retry")
+    return not is_left and taken.now["status"] in ("active", "unpaid")
+
+
+def closed_page(taken: Taken) -> bool:
+    return taken.now["status"] == "complete"
+
+
+SUCCEEDS = target("succeeded", "requires_capture")
+FAILS = target("canceled")
+LET = {"answer_succeeded": SUCCEEDS, "answer_failed": FAILS}
+PHONE = {"open_phone": counted("prompts")}
+
+BY_KIND: Mapping[str, Mapping[str, Proof]] = {
+    "customer": {
+        "outcome_failed": counted("outcomes"),
+        "add_card": lambda taken: taken.grew(
+            "payment_method", type="bank_card", customer=taken.one["id"]
+        ),
+        "delete": gone,
+    },
+    "subscription": {
+        **LET,
+        **PHONE,
+        "pay_owed": active_again,
+        "pay_overdue": target("paid"),
+        "advance_retry": at(tried),
+        "advance_retries": dunning_is_over,
+        "resume": becomes("active", "trialing", "past_due", "unpaid"),
+        "reactivate": becomes("active"),
+        "reactivate_charged": tried,
+        "advance_trial": at(becomes("active", "past_due", "unpaid")),
+        "advance_renewal": at(renewed),
+        "advance_end": at(ends),
+        "advance_overdue": at(overdue),
+        "outcome_succeeded": counted("outcomes"),
+        "outcome_failed": counted("outcomes"),
+        "pay_failed": active_again,
+        "pause": becomes("paused"),
+        "keep": same("cancel_at_period_end", False),
+        "cancel_later": same("cancel_at_period_end", True),
+        "cancel": becomes("canceled"),
+    },
+    "invoice": {
+        **LET,
+        **PHONE,
+        "finalize": becomes("open", "paid"),
+        "pay": becomes("paid"),
+        "advance_overdue": at(overdue),
+        "send": counted("emails"),
+        "mark_paid": becomes("paid"),
+        "void": becomes("void"),
+    },
+    "payment_intent": {
+        **LET,
+        **PHONE,
+        "confirm": becomes(
+            "requires_action", "processing", "requires_capture", "succeeded", "canceled"
+        ),
+        "capture": becomes("succeeded"),
+        "cancel": becomes("canceled"),
+    },
+    "transaction": {
+        "answer_succeeded": SUCCEEDS,
+        "answer_failed": FAILS,
+        "advance_settle": at(becomes("completed")),
+        "advance_dispute": at(becomes("disputed")),
+        "refund": refunded,
+    },
+    "refund": {
+        "advance_send": at(becomes("processing", "succeeded", "failed")),
+        "answer_succeeded": becomes("succeeded"),
+        "answer_failed": becomes("failed"),
+        "cancel": becomes("cancelled"),
+    },
+    "checkout_session": {**LET, **PHONE, "pay": closed_page, "expire": becomes("expired")},
+    "payment_link": {"restore": becomes("active"), "archive": becomes("archived")},
+    "product": {"archive": same("active", False), "restore": same("active", True)},
+    "payment_method": {"default": same("is_default", True), "remove": gone},
+    "webhook_delivery": {
+        "retry": changed("attempt_count"),
+        "advance_attempt": changed("attempt_count"),
+        "clear_response": lambda taken: taken.counts["inbox"][1] == 200,
+    },
+    "webhook_endpoint": {"enable": same("enabled", True), "disable": same("enabled", False)},
+}
+
+PROOFS: Mapping[str, Proof] = {
+    f"{kind}: {name}": proof for kind, proofs in BY_KIND.items() for name, proof in proofs.items()
+}
+"""By kind and name of the step."""
+
+BEGIN_PAYMENTS = ("pay_owed", "pay_overdue", "pay_failed", "pay", "advance_retries")
+"""Steps whose promise is about the outcome of a payment that they begin."""
+
+
+def rows() -> set[str]:
+    steps = yaml.safe_load((FIXTURES / "next-steps.yaml").read_text("utf-8"))
+    return {f"{kind}: {name}" for kind, own in steps.items() for name in own}

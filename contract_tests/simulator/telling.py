@@ -1,0 +1,381 @@
+"""Random walks through a world: what is said of its objects holds, and steps keep their promises.
+
+After each step some objects are explained. Each sentence is one of the table whose proof holds
+(:mod:`proofs_of_sentences`), nothing that is owed, planned or under way is left unsaid, and a step
+that is taken in a snapshot brings what its label promises (:mod:`proofs_of_steps`).
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from contract_tests.simulator import proofs, proofs_of_sentences, proofs_of_steps
+from contract_tests.simulator.population import METHODS, Walker
+from contract_tests.simulator.proofs import Object, View
+from contract_tests.simulator.proofs_of_steps import Taken
+from contract_tests.simulator.unsaid import unsaid
+from emulator.testing import Emulator, LocalServer, RequestRefused
+
+KINDS = tuple(proofs_of_sentences.BY_KIND)
+EXPLAINED = 6
+"""The objects that are explained after each step."""
+
+SETTINGS: Mapping[str, Sequence[Any]] = {
+    "mobile_money": ("auto", "auto", "handset"),
+    "operator_delay": (0, 0, 3600, 300_000),
+    "refund_review": (False, True),
+    "refund_timing": ("documented", "documented", "instant"),
+    "refund_expiry_days": (1, 30),
+    "confirmation_timeout": (60, 900, 86_400),
+    "renewal_retry_days": ([1, 3, 5, 7], [1, 3, 5, 7], [2], []),
+    "tax_rate": (0, 18),
+}
+ASSUMPTIONS = {
+    "payment_received": ("intent", "intent", "transaction"),
+    "past_due_periods": ("skipped", "charged"),
+    "renewal_without_method": ("invoice", "fail"),
+}
+PHONES = (*(f"+2417700000{digit}" for digit in (0, 1, 3, 6, 8, 9)), "+24177123456")
+LINES = [{"description": "Basket", "quantity": 1, "unit_amount": 2500}]
+SHOP = {"success_url": "https://shop.example.com/", "line_items": LINES}
+
+
+def begin(emulator: Emulator, chance: random.Random, seed: int) -> None:
+    api = emulator.api
+    clock = chance.choice(("2026-01-31T10:00:00Z", "2026-03-05T09:00:00Z"))
+    api.post("/_emulator/reset", {"clock": f"frozen@{clock}", "seed": seed})
+    settings = {name: chance.choice(values) for name, values in SETTINGS.items()}
+    assumptions = {name: chance.choice(values) for name, values in ASSUMPTIONS.items()}
+    api.patch("/_emulator/app", {"settings": {**settings, "assumptions": assumptions}})
+    app = emulator.api.get("/_emulator/app")["name"]
+    url = f"{emulator.url}/_emulator/inbox/shop?app={app}"
+    types = ["customer.created", "invoice.paid", "subscription.payment_failed"]
+    if chance.random() < 0.7:
+        api.post("/v1/webhooks/", {"name": "Shop", "url": url, "events": types})
+        _answer(emulator, chance)
+
+
+def _answer(emulator: Emulator, chance: random.Random) -> None:
+    status = chance.choice((200, 200, 404, 500))
+    emulator.api.call("PUT", "/_emulator/inbox/shop/response", json={"status": status})
+
+
+# -- what happens beside the operations of the population
+
+
+def _newest(emulator: Emulator, kind: str, chance: random.Random, **filters: Any) -> Object:
+    rows = emulator.api.get("/_emulator/objects", kind=kind, page_size=8, **filters)["data"]
+    if not rows:
+        raise LookupError(kind)
+    return chance.choice(rows)
+
+
+def subscriber(emulator: Emulator, chance: random.Random) -> None:
+    """A customer with a method and a subscription, charged or by invoice."""
+    phone = {"phone": chance.choice(PHONES)}
+    number = chance.randrange(10**9)
+    customer = emulator.api.post(
+        "/v1/customers/", {"email": f"a{number}@example.com", "name": "Awa", **phone}
+    )
+    currency = chance.choice(("XAF", "XAF", "EUR"))
+    method = chance.choice([{"type": "mobile_money", **phone}, *METHODS])
+    if chance.random() < 0.9:
+        emulator.api.post(
+            "/v1/payment-methods/", {"customer": customer["id"], "is_default": True, **method}
+        )
+    terms = {
+        "interval": chance.choice(("week", "month", "month")),
+        "collection_method": chance.choice(("charge_automatically",) * 3 + ("send_invoice",)),
+        "cancel_at_period_end": chance.random() < 0.15,
+    }
+    now = emulator.api.get("/_emulator/clock")["now"]
+    if chance.random() < 0.2:
+        terms["ends_at"] = f"{now[:5]}{int(now[5:7]) + chance.choice((1, 2)):02}-11T00:00:00Z"
+    if chance.random() < 0.25:
+        terms["trial_period_days"] = chance.choice((3, 20))
+    emulator.api.post(
+        "/v1/subscriptions/",
+        {"customer": customer["id"], "unit_amount": 5900, "currency": currency, **terms},
+    )
+
+
+def draft(emulator: Emulator, chance: random.Random) -> None:
+    customer = _newest(emulator, "customer", chance)["id"]
+    emulator.api.post(
+        "/v1/invoices/", {"customer": customer, "currency": "EUR", "line_items": LINES}
+    )
+
+
+def setup(emulator: Emulator, chance: random.Random) -> None:
+    """A session that saves a method: a card that is checked, or a phone whose owner is slow."""
+    customer = _newest(emulator, "customer", chance)["id"]
+    made = emulator.api.post(
+        "/v1/checkout-sessions/",
+        {"customer": customer, "mode": "setup", "currency": "XAF", "line_items": []},
+    )
+    method = chance.choice((METHODS[2], {"type": "mobile_money", "phone": "+24177000006"}))
+    emulator.api.post(f"/_emulator/checkout-sessions/{made['id']}/pay", {"method": method})
+
+
+def link(emulator: Emulator, chance: random.Random) -> None:
+    """A link that is limited, and payments on it."""
+    now = emulator.api.get("/_emulator/clock")["now"]
+    later = f"{int(now[:4]) + 1}{now[4:]}" if chance.random() < 0.5 else f"{now[:8]}28T12:00:00Z"
+    limits = chance.choice(
+        (
+            {"validity_type": "one_time"},
+            {"validity_type": "limited", "max_usage": 3},
+            {"validity_type": "limited", "expires_at": max(later, now)},
+            {},
+        )
+    )
+    made = emulator.api.post(
+        "/v1/payment-links/",
+        {"payment_link_type": "custom", "currency": "XAF", "amount": 2500, **limits},
+    )
+    buyer = {"customer": {"name": "Awa", "email": "awa@example.com"}}
+    for _ in range(chance.choice((0, 1, 1, 2))):
+        method = chance.choice(METHODS)
+        emulator.api.post(f"/_emulator/payment-links/{made['id']}/pay", {"method": method, **buyer})
+
+
+def transfers(emulator: Emulator, chance: random.Random) -> None:
+    """Payments of one customer in two currencies: some at once, some that settle later."""
+    customer = _newest(emulator, "customer", chance)["id"]
+    number = chance.choice(("4000000000000077", "4000000000003220", "4242424242424242"))
+    card = {"type": "bank_card", "number": number, "exp_month": 12, "exp_year": 2040, "cvc": "123"}
+    stored = emulator.api.post("/v1/payment-methods/", {"customer": customer, **card})["id"]
+    capture = chance.choice(("automatic", "automatic", "manual"))
+    for currency in chance.choice((("XAF",), ("XAF", "EUR"))):
+        made = emulator.api.post(
+            "/v1/payment-intents/",
+            {
+                "amount": 5000,
+                "currency": currency,
+                "customer": customer,
+                "payment_method": stored,
+                "capture_method": capture,
+            },
+        )
+        emulator.api.post(f"/v1/payment-intents/{made['id']}/confirm/", {})
+
+
+def refunds(emulator: Emulator, chance: random.Random) -> None:
+    paid = _newest(emulator, "transaction", chance, status="completed")
+    for _ in range(chance.choice((1, 1, 2))):
+        body = {"transaction": paid["id"], "amount": 1 + paid["amount"] // 5}
+        emulator.api.post("/v1/refunds/", body)
+
+
+def prompt(emulator: Emulator, chance: random.Random) -> None:
+    """A buyer answers a prompt on the phone."""
+    asked = _newest(emulator, "payment_intent", chance, status="requires_action")
+    number = (asked["next_action"] or {}).get("phone")
+    if number:
+        answer = chance.choice(("approve", "reject", "ignore"))
+        emulator.api.post(f"/_emulator/phones/{number}/answer", {"answer": answer})
+
+
+def product(emulator: Emulator, chance: random.Random) -> None:
+    made = emulator.api.post(
+        "/v1/products/", {"name": "Basket", "unit_amount": 700, "currency": "XAF"}
+    )
+    if chance.random() < 0.5:
+        emulator.api.patch(f"/v1/products/{made['id']}/", {"active": False})
+
+
+def respond(emulator: Emulator, chance: random.Random) -> None:
+    _answer(emulator, chance)
+
+
+DIRECT: Sequence[tuple[str, Mapping[str, Any]]] = (
+    ("subscription", {"status": "past_due"}),
+    ("subscription", {"status": "unpaid"}),
+    ("subscription", {"status": "paused"}),
+    ("customer", {"is_blocked": True}),
+    ("payment_intent", {"status": "processing"}),
+    ("checkout_session", {"status": "processing"}),
+    ("invoice", {"status": "paid"}),
+    ("invoice", {"due_date": None}),
+    ("transaction", {"status": "approved"}),
+    ("transaction", {"status": "disputed"}),
+    ("transaction", {"status": "failed"}),
+    ("refund", {"status": "processing"}),
+    ("payment_method", {"status": "expired"}),
+    ("webhook_endpoint", {"enabled": False}),
+)
+
+
+def directly(emulator: Emulator, chance: random.Random) -> None:
+    """A tester sets a status: what nothing led to has no instants and no jobs."""
+    kind, fields = chance.choice(DIRECT)
+    id = _newest(emulator, kind, chance)["id"]
+    emulator.api.patch(f"/_emulator/objects/{id}", fields)
+
+
+def until_next(emulator: Emulator, chance: random.Random) -> None:
+    emulator.api.post("/_emulator/clock/advance", {"until": "next"})
+
+
+Scene = Callable[[Emulator, random.Random], None]
+SCENES: Mapping[Scene, int] = {
+    subscriber: 6,
+    draft: 1,
+    setup: 1,
+    link: 2,
+    transfers: 3,
+    refunds: 3,
+    prompt: 3,
+    product: 1,
+    respond: 1,
+    directly: 2,
+    until_next: 4,
+}
+
+
+# -- one walk
+
+
+def view(emulator: Emulator) -> View:
+    objects: dict[str, Object] = {}
+    for kind in (*KINDS, "subscription_plan"):
+        for one in emulator.api.oldest("/_emulator/objects", kind=kind):
+            objects[one["id"]] = one
+    return View(
+        objects,
+        list(emulator.api.newest("/_emulator/schedule")),
+        emulator.api.get("/_emulator/clock")["now"],
+    )
+
+
+def tell(server: LocalServer, seed: int, steps: int, reached: Counter[str]) -> Iterator[str]:
+    """Yield each false or missing sentence of a walk, and each promise that is not kept.
+
+    ``reached`` counts the rows of both tables that were met.
+    """
+    chance = random.Random(seed)
+    with Emulator(key=f"sk_test_tell{seed}", server=server) as emulator:
+        begin(emulator, chance, seed)
+        walker = Walker(emulator, seed)
+        subscriber(emulator, chance)
+        for number in range(steps):
+            with suppress(LookupError, RequestRefused):
+                if chance.random() < 0.6:
+                    [scene] = chance.choices([*SCENES], [*SCENES.values()])
+                    scene(emulator, chance)
+                else:
+                    walker.step()
+            emulator.api.post("/_emulator/clock/advance", {"by": "0s"})
+            where = f"walk {seed}, step {number}"
+            yield from (f"{where}: {wrong}" for wrong in examine(emulator, chance, reached))
+
+
+def examine(emulator: Emulator, chance: random.Random, reached: Counter[str]) -> Iterator[str]:
+    seen = view(emulator)
+    told = [one for one in seen.objects.values() if one["object"] in KINDS]
+    kinds = Counter(one["object"] for one in told)
+    # Kinds with few objects are met as often as events and deliveries.
+    weights = [1 / kinds[one["object"]] for one in told]
+    chosen = {one["id"]: one for one in chance.choices(told, weights, k=EXPLAINED)}
+    offered: list[tuple[Object, Any]] = []
+    for one in chosen.values():
+        explanation = emulator.api.get(f"/_emulator/explain/{one['id']}")
+        yield from sentences(seen, one, re.sub(r"\s", " ", explanation["summary"]), reached)
+        offered += [(one, step) for step in explanation["next_steps"]]
+    if offered:
+        rarest = min(reached[_name(*pair)] for pair in offered)
+        rare = [pair for pair in offered if reached[_name(*pair)] == rarest]
+        one, step = chance.choice(rare)
+        yield from take(emulator, seen, one, step)
+        reached[_name(one, step)] += 1
+
+
+def _name(one: Object, step: Any) -> str:
+    return f"{one['object']}: {step['name']}"
+
+
+def sentences(view: View, one: Object, text: str, reached: Counter[str]) -> Iterator[str]:
+    rows = proofs.read(one["object"], text)
+    what = f"{one['object']} {one['id']} ({one.get('status')}): {text!r}"
+    if rows is None:
+        yield f"{what} is made of no rows"
+        return
+    for name, said, words in rows:
+        reached[name] += 1
+        try:
+            wrong = "" if proofs_of_sentences.PROOFS[name](view, one, words) else "false"
+        except (LookupError, ValueError) as error:
+            wrong = f"false, as {error!r} shows"
+        if wrong:
+            yield f"{what}: {wrong}: {said!r}"
+    for missing in unsaid(view, one, text):
+        yield f"{what}: unsaid: {missing}"
+
+
+def _counts(emulator: Emulator, step: Any) -> dict[str, int]:
+    def count(path: str) -> int:
+        return int(emulator.api.get(path, page_size=1)["pagination"]["count"])
+
+    prompts = count(step["path"]) if step["method"] == "GET" else 0
+    inboxes = emulator.api.get("/_emulator/inboxes")["data"]
+    return {
+        "outcomes": count("/_emulator/outcomes"),
+        "emails": count("/_emulator/emails"),
+        "prompts": prompts,
+        "inbox": inboxes[0]["status"] if inboxes else 0,
+    }
+
+
+def take(emulator: Emulator, before: View, one: Object, step: Any) -> Iterator[str]:
+    """Take a step in a snapshot, and yield what it promises and does not bring."""
+    api = emulator.api
+    what = f"{one['object']} {one['id']} ({one.get('status')}): {step['label']!r}"
+    api.post("/_emulator/snapshots", {"name": "before"})
+    counts = _counts(emulator, step)
+    try:
+        if step["method"] != "GET":
+            body = {} if step["body"] is None else {"json": step["body"]}
+            api.send(step["method"], step["path"], **body)
+        api.post("/_emulator/clock/advance", {"by": "0s"})
+        if step["name"] in proofs_of_steps.BEGIN_PAYMENTS:
+            _answer_payments(emulator)
+        after = view(emulator)
+        now = _counts(emulator, step)
+        if step["method"] == "GET":
+            counts["prompts"] = 0
+        both = {name: (counts[name], now[name]) for name in counts}
+        taken = Taken(before, after, one, step, both)
+        if not proofs_of_steps.PROOFS[_name(one, step)](taken):
+            yield f"{what} does not bring it: {taken.now}"
+    except RequestRefused as error:
+        yield f"{what} is refused: {error}"
+    finally:
+        api.post("/_emulator/snapshots/before/restore")
+
+
+def _answer_payments(emulator: Emulator) -> None:
+    """Move to the answers of the payments under way, one after the other."""
+    for _ in range(5):
+        due = [
+            job["due_at"]
+            for job in emulator.api.newest("/_emulator/schedule")
+            if job["kind"] in ("payment_intent.answer", "transaction.settle")
+        ]
+        if not due:
+            return
+        emulator.api.post("/_emulator/clock/advance", {"to": min(due)})
+
+
+def rows() -> set[str]:
+    """Return every row of both tables."""
+    return proofs.rows() | proofs_of_steps.rows()
+
+
+def without_proof() -> set[str]:
+    proven = proofs_of_sentences.PROOFS.keys() | proofs_of_steps.PROOFS.keys()
+    return rows() ^ proven
