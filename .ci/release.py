@@ -75,12 +75,16 @@ PLACEHOLDERS = {
     "pip install ../payments-emulator pytest      # a clone": (
         "pip install payments-emulator pytest"
     ),
+    'GUIDE_URL = ""': 'GUIDE_URL = "https://{owner}.github.io/{name}/"',
     '"package": ""': '"package": "payments-emulator=={version}"',
     '"image": "payments-emulator"': '"image": "ghcr.io/{image}:{version}"',
 }
 """What stands in a checkout for the repository and the release, and what becomes of it."""
 
-STAMPED = ("pyproject.toml", "README.md", "server.json", NPM, "docs/guide/*.md")
+STAMPED = (
+    *("pyproject.toml", "emulator/version.py", "README.md", "server.json", NPM),
+    "docs/guide/*.md",
+)
 """Files that have placeholders."""
 
 RELEASED = re.compile(r"<!-- unreleased -->\n.*?<!-- released\n(?P<text>.*?)-->\n", re.S)
@@ -105,6 +109,8 @@ def stamp(root: Path, version: str, repository: str) -> None:
     values = {
         "repository": repository,
         "image": repository.lower(),
+        "owner": repository.partition("/")[0].lower(),
+        "name": repository.partition("/")[2],
         "version": version,
         "major": version.partition(".")[0],
     }

@@ -1,6 +1,9 @@
-"""The emulator's version, which pyproject.toml reads, and how an installation gets an extra."""
+"""The emulator's version, which pyproject.toml reads, its guide, and the command for an extra."""
 
 VERSION = "0.1.0"
+
+GUIDE_URL = ""
+"""The root of the published guide; a checkout, whose guide is published nowhere, has none."""
 
 
 def extra_command(extra: str) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from emulator.version import GUIDE_URL
+
 PACKAGE = Path(__file__).resolve().parents[1]
 
 
@@ -32,7 +34,11 @@ def fixture(name: str) -> Any:
 
 
 def guide_link(page: str, section: str = "") -> str:
-    """Return the address of a page of the installed guide, or of one of its sections."""
+    """Return the address of a page of the published guide, or of one of its sections.
+
+    An installation whose guide is not published has it as files.
+    """
     built = GUIDE / page / "index.html"
     page_file = built if built.is_file() else GUIDE_PAGES / f"{page}.md"
-    return page_file.as_uri() + (f"#{section.lower().replace(' ', '-')}" if section else "")
+    address = f"{GUIDE_URL}{page}/" if GUIDE_URL else page_file.as_uri()
+    return address + (f"#{section.lower().replace(' ', '-')}" if section else "")

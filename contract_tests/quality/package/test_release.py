@@ -79,6 +79,7 @@ def stamped(tmp_path: Path) -> Mapping[str, str]:
 
 def test_a_release_names_itself(stamped: Mapping[str, str]) -> None:
     assert 'VERSION = "7.8.9rc1"' in stamped["emulator/version.py"]
+    assert 'GUIDE_URL = "https://acme.github.io/payments/"' in stamped["emulator/version.py"]
     npm, server = (json.loads(stamped[name]) for name in (NPM, "server.json"))
     assert (npm["version"], npm["config"]["package"]) == (
         "7.8.9-rc.1",

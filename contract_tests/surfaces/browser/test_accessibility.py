@@ -30,8 +30,10 @@ from contract_tests.surfaces.pages.buyer import (
     session,
 )
 from contract_tests.surfaces.pages.buyer import PHONE as MOBILE_MONEY
+from emulator.checks.report import Finding, Report
 from emulator.document.bundles import load
 from emulator.ui.docs.reference import DOCUMENTS
+from emulator.ui.reports.report_page import page_of_failed_test, page_of_report
 
 RULES = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
 
@@ -158,6 +160,30 @@ def test_the_console_in_french_is_no_wider_than_a_phone(sandbox: Sandbox, surf: 
             wide.append(path or "overview")
     assert tab.locator("html").get_attribute("lang") == "fr"
     assert wide == []
+
+
+def test_the_reports(surf: Surf, ways: Ways) -> None:
+    """However long the lines of a finding are; their files are opened where CI shows artifacts."""
+    command = f"payments-emulator test app --only 5:drop-after -- python {'shop/' * 30}buy.py"
+    finding = Finding(
+        "a double refund",
+        "A request is sent again without an `Idempotency-Key`: a double refund",
+        [f"request 5, POST /v1/refunds/: {'its response was lost, ' * 12}", f"    {'x' * 200}"],
+        "https://acme.example/payments/going-live/#send-a-request-again",
+        command,
+    )
+    cells = ["same", "differs", "money", *[""] * 9]
+    grid = {"kinds": [f"drop-after-{n}" for n in range(12)], "rows": {"request 5": cells}}
+    report = Report("test app", "1 problem", [finding], notes=["n" * 300], facts={"grid": grid})
+    tab = surf("about:blank")
+    wrong = {}
+    for name, page in {
+        "report": page_of_report(report),
+        "failed test": page_of_failed_test("test_a", f"assert {'y' * 300}", "Events:\n  z", None),
+    }.items():
+        tab.set_content(page)
+        wrong[name] = violations(tab, ways(0))
+    assert flat(wrong) == []
 
 
 def buyer_pages(sandbox: Sandbox) -> dict[str, str]:

@@ -45,15 +45,17 @@ Cause = Sequence[AppFinding]
 def causes(findings: Sequence[AppFinding]) -> list[Cause]:
     """Return findings by cause, worst first: the audit's own by its rule, the others by problem.
 
+    The same mistake has two causes where something happens twice and where something fails.
     A problem that follows from another one at the same place has no other cause: who handles an
     event twice that simply comes twice does so at the same moment, too.
     """
     problems = {(finding.case.place.number, finding.advice) for finding in findings}
-    groups: dict[str, list[AppFinding]] = {}
+    groups: dict[tuple[str, bool], list[AppFinding]] = {}
     for finding in findings:
         first = ADVICE[finding.advice].follows
         cause = first if (finding.case.place.number, first) in problems else finding.advice
-        groups.setdefault(finding.rule or cause, []).append(finding)
+        is_double = bool(finding.differences[0].double)
+        groups.setdefault((finding.rule or cause, is_double), []).append(finding)
     # What names the cause is first, and then the worst. That a lost response changes something may
     # have any cause.
     ordered = [

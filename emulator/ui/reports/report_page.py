@@ -10,9 +10,11 @@ import re
 from collections.abc import Callable
 from textwrap import dedent
 from typing import Any
+from urllib.parse import urlsplit
 
 from markupsafe import Markup, escape
 
+from emulator.core.event_types import EVENTS
 from emulator.presentation.languages import catalogs
 from emulator.presentation.languages.language import language_of
 from emulator.ui.base.pages import environment, in_language
@@ -45,16 +47,56 @@ def page_of_failed_test(
     parts = [
         (title.rstrip(":"), dedent(lines))
         for title, _, lines in (part.partition("\n") for part in _PART.split(story))
+        # The head of the page says how far the clock went.
+        if not title.startswith("clock: ")
     ]
+    told: set[str] = set()
+    parts = [(with_links(title, told), with_links(lines, told)) for title, lines in parts]
     return _rendered(
         "failed_test.html",
         test=test,
+        sentence=sentence_of(why),
         why=why,
         parts=parts if story else [],
         world=world,
         reason=reason,
     )
 
+
+def sentence_of(why: str) -> str:
+    """Return what a failed count of events means; empty if the assertion was about others."""
+    counted = _COUNTED.search(why)
+    if counted is None or counted["event"] not in EVENTS:
+        return ""
+    number, wanted = counted["left"], counted["right"]
+    if counted["count"] != number:
+        number, wanted = wanted, number
+    times = "1 time" if number == "1" else f"{number} times"
+    return f"{counted['event']} happened {times}, not {wanted}."
+
+
+_COUNTED = re.compile(
+    r"assert (?P<left>\d+) == (?P<right>\d+)\s+\+\s+where (?P<count>\d+) ="
+    r" <built-in method count of .+? object at \w+>\('(?P<event>[\w.]+)'\)"
+)
+"""A count of events as pytest explains it: ``payments.events.types.count("invoice.paid") == 3``."""
+
+
+def with_links(text: str, told: set[str]) -> Markup:
+    """Return a text in which every id leads to the first place that names it; ``told`` grows."""
+
+    def link(match: re.Match[str]) -> str:
+        id = match[0]
+        if id in told:
+            return f'<a href="#{id}">{id}</a>'
+        told.add(id)
+        return f'<span id="{id}">{id}</span>'
+
+    # As str: a Markup escapes what is put into it; the text is escaped here, and ids need not be.
+    return Markup(_ID.sub(link, str(escape(text))))  # noqa: S704
+
+
+_ID = re.compile(r"\b[a-z]{2,10}_[A-Za-z0-9]{24}\b")
 
 _PART = re.compile(r"\n(?=\S)")
 """The beginning of a part of a story: its lines are indented."""
@@ -68,9 +110,29 @@ def page_of_report(report: Any) -> str:
 def _rendered(template: str, **values: Any) -> str:
     templates = environment("emulator.ui.reports", static="emulator.ui.console")
     templates.filters["coded"] = _coded
+    templates.filters["linked"] = _linked
     return templates.get_template(template).render(
         {**in_language(language_of(catalogs.SOURCE)), **values}
     )
+
+
+def _linked(fix: str) -> Markup:
+    """Return what to do as a link to the guide, if it is an address.
+
+    A file of this machine is only named: whoever opens the page may be elsewhere.
+    """
+    address = urlsplit(fix)
+    if address.scheme not in ("file", "http", "https"):
+        return _coded(fix)
+    section = address.fragment.replace("-", " ").capitalize()
+    title = f"Guide, {_GUIDE_PAGE.sub('', address.path).rpartition('/')[2]}: {section}"
+    if address.scheme == "file":
+        return escape(title)
+    return Markup('<a href="{}">{}</a>').format(fix, title)
+
+
+_GUIDE_PAGE = re.compile(r"(/index\.html|\.md|/)$")
+"""The end of an address of a page of the guide, which is not part of its name."""
 
 
 def _coded(text: str) -> Markup:

@@ -17,7 +17,7 @@ from contract_tests.support.receiver import Receiver
 from contract_tests.surfaces.checks.receiver.test_certifier import SECRET
 from contract_tests.surfaces.cli.terminal import Ended, run
 from emulator.checks.report import Finding, Report, as_json, as_junit, joined
-from emulator.ui.reports.report_page import page_of_report
+from emulator.ui.reports.report_page import page_of_failed_test, page_of_report
 
 DOUBLE = Finding(
     "a double refund",
@@ -108,6 +108,50 @@ def test_the_page_escapes_all_and_loads_nothing() -> None:
     assert "2 refunds instead of 1 &lt;b&gt;" in page
     assert "<code>Idempotency-Key</code>" in page
     assert re.findall(r'(?:src|href)="(?!#)|<script|@import|url\((?!#)', page) == []
+
+
+def test_the_page_labels_how_to_try_again_and_what_to_do() -> None:
+    page = page_of_report(APP)
+    assert "<strong>again:</strong> <code" in page
+    assert "<strong>fix:</strong> Send the same" in page
+
+
+GUIDE_SECTION = "going-live/#send-a-request-again"
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        (
+            f"https://acme.example/payments/{GUIDE_SECTION}",
+            f'<a href="https://acme.example/payments/{GUIDE_SECTION}">'
+            "Guide, going-live: Send a request again</a>",
+        ),
+        (
+            "file:///site-packages/going-live/index.html#send-a-request-again",
+            " Guide, going-live: Send a request again<",
+        ),
+    ],
+)
+def test_the_page_links_the_guide_but_no_file_of_this_machine(address: str, shown: str) -> None:
+    page = page_of_report(APP._replace(findings=[DOUBLE._replace(fix=address)]))
+    assert shown in page
+    assert "file:" not in page
+
+
+def test_a_failed_count_of_events_is_a_sentence() -> None:
+    count = "where 2 = <built-in method count of list object at 0x7f>('invoice.paid')"
+    for compared in ("2 == 3", "3 == 2"):
+        page = page_of_failed_test("t", f"AssertionError: assert {compared}\n +  {count}", "", None)
+        assert page.index("invoice.paid happened 2 times, not 3.") < page.index("AssertionError")
+    assert " happened " not in page_of_failed_test("t", "assert 2 == 3", "", None)
+
+
+def test_an_id_leads_to_the_first_place_of_a_failed_test_that_names_it() -> None:
+    id = "sub_6Fd4sA7gH2jK9lQ1wE5rT8yU"
+    story = f"How the objects stand:\n  {id}  <b>\nRequests:\n  subscription.created  {id}"
+    page = page_of_failed_test("t", "", story, None)
+    assert page.index(f'<span id="{id}">{id}</span>  &lt;b&gt;') < page.index(f'<a href="#{id}">')
 
 
 def test_of_several_examinations_the_worst_comes_first() -> None:
