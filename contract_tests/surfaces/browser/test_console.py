@@ -267,7 +267,7 @@ TASKS = [
     Task("compare two instants", "unpaid", (mark("more"), mark("compare")), "fields differ."),
     Task("share a bug", "unpaid", (mark("more"), *SHARED), "before"),
     Task("see an email in French", "", (SENT, 'role=link[name="Français"]'), "Français"),
-    Task("refund half", "deposit", HALF, "Done: Refund."),
+    Task("refund half", "deposit", HALF, " sent."),
     Task(
         "switch an assumption", "assumptions", (TWO_XX, mark("save-assumptions")), "Settings saved."
     ),

@@ -364,6 +364,19 @@ def test_every_step_is_taken() -> None:
     assert taken == {(kind, name) for kind, steps in STEPS.items() for name in steps}
 
 
+NOTICES = {
+    "customer: delete": "Awa Diop was deleted.",
+    "subscription active: cancel_later": "Cancels on 1 Feb 2026.",
+    "subscription active: pause": "Subscription: paused.",
+    "subscription past_due: pay_failed": "5,000 XAF: succeeded.",
+    "invoice open: send": "Invoice emailed to buyer0@example.com.",
+    "invoice open: void": "Invoice INV-2026-000001 voided.",
+    "payment_intent processing: answer_failed": "5,000 XAF failed: PAYMENT_METHOD_NOT_SUPPORTED.",
+    "transaction completed: refund": "Refund of 5,000 XAF sent.",
+}
+"""What came of some steps: amounts, days and names, and not the words of the button again."""
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_each_offered_step_leads_where_its_label_says(sandbox: Sandbox, case: str) -> None:
     make, expected = CASES[case]
@@ -378,6 +391,8 @@ def test_each_offered_step_leads_where_its_label_says(sandbox: Sandbox, case: st
             mark = sandbox.api.request("GET", "/customers/").headers["request-id"]
             page = visitor.do("step", f"objects/{id}", _id=id, _name=name)
             assert 'class="notice good"' in page.html, (name, page.text_of("notice"))
+            notice = page.text_of("notice")
+            assert notice == NOTICES.get(f"{case}: {name}", notice)
             sandbox.settle()
             response = sandbox.control.http.get(f"/objects/{id}")
             after = response.json() if response.is_success else None
@@ -386,6 +401,18 @@ def test_each_offered_step_leads_where_its_label_says(sandbox: Sandbox, case: st
             else:
                 assert after["status"] == leads_to, name
             sandbox.control.post("/rewind", {"to": mark})
+
+
+def test_what_is_deleted_leads_to_the_list_that_had_it(sandbox: Sandbox) -> None:
+    customer = sandbox.customer()
+    method = sandbox.method(customer)["id"]
+    with visiting(sandbox) as visitor:
+        for id, name, kind in (
+            (method, "remove", "payment_method"),
+            (customer["id"], "delete", "customer"),
+        ):
+            page = visitor.do("step", f"objects/{id}", _id=id, _name=name)
+            assert (page.status, page.response.url.params["kind"]) == (200, kind)
 
 
 @pytest.mark.parametrize(

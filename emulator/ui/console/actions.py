@@ -119,11 +119,15 @@ async def step(request: ConsoleRequest, form: Mapping[str, str]) -> Notice:
             return Notice(False, wrong, ("amount",))
         body = {**(body or {}), "amount": amount}
     response = await request.call(taken["method"], taken["path"], body=body)
-    done = labels.DONE.get(STEPS_DONE.get(taken["name"].partition("_")[0], ""))
-    if done is None:
-        return Notice(True, request.language.gettext("Done: {action}.", action=taken["label"]))
-    return Notice(True, request.language.gettext(done, **await _values(request, response)))
+    text = await _step_text(request, object, taken["name"], response)
+    is_gone = taken["name"] in REMOVING
+    return Notice(
+        True, text, page=request.link("objects", kind=object["kind"]) if is_gone else None
+    )
 
+
+REMOVING = ("delete", "remove")
+"""The steps after which their object has no page."""
 
 STEPS_DONE = {
     "advance": "advance",
@@ -132,7 +136,26 @@ STEPS_DONE = {
     "add": "add_card",
     "clear": "clear_response",
 }
-"""The steps whose notice says more than that they are done, by the first word of their names."""
+"""The messages of steps of any kind of object, by the first word of their names."""
+
+
+async def _step_text(request: ConsoleRequest, object: Any, name: str, response: Any) -> str:
+    """Return what came of a step: that of its kind and name, else the state that it led to."""
+    values = await _values(request, response)
+    values["name"] = str(object["name"] or object["id"]).partition(" · ")[0]
+    key = f"{object['kind']} {name}"
+    if key not in labels.DONE:
+        key = STEPS_DONE.get(name.partition("_")[0], "")
+    if not key:
+        key = "failed" if values.get("code") else "paid" if "amount" in values else "status_is"
+    if key == "status_is":
+        # Not every response has the status of its object.
+        values |= await _values(request, await request.get(f"objects/{object['id']}"))
+        values["kind"] = request.language.gettext(labels.KIND_NAMES[object["kind"]])
+    if key == "invoice send":
+        emails = await request.get("emails", kind="invoice", page_size=1)
+        values["to"] = emails["data"][0]["to"]
+    return request.language.gettext(labels.DONE[key], **values)
 
 
 async def perform(request: ConsoleRequest, name: str, form: Mapping[str, str]) -> Notice:
@@ -183,6 +206,13 @@ async def _values(request: ConsoleRequest, response: Any) -> dict[str, Any]:
     fields, language = dict(response or {}), request.language
     if isinstance(fields.get("status"), str):
         fields["status"] = status_name(language, str(fields.get("object")), fields["status"])
+    if (currency := fields.get("currency")) and "status" in fields:
+        total = fields.get("amount", fields.get("total"))
+        fields |= {"amount": language.money(total, currency)} if isinstance(total, int) else {}
+    if isinstance(error := fields.get("last_error"), dict):
+        fields["code"] = error["code"]
+    if fields.get("current_period_end"):
+        fields["day"] = language.short_day(fields["current_period_end"])
     if attempts := fields.get("attempts"):
         fields["answered"] = attempts[-1]["status_code"] or attempts[-1]["error"]
     if isinstance(fields.get("events"), dict):
