@@ -7,11 +7,9 @@ the rule, oldest first.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
@@ -170,19 +168,50 @@ def is_permanent(request: Request) -> bool:
 
 def retried_refusals(history: ClientHistory) -> Iterator[Request]:
     """Yield retries with the same error, while nothing changed in the world between."""
-    for first, again in history.retries:
+    for first, again in history.equal_retries:
         is_same = (first.status, first.code) == (again.status, again.code)
         if is_permanent(first) and is_same and history.world_unchanged(first, again):
             yield again
 
 
 def ignored_waits(history: ClientHistory) -> Iterator[Request]:
-    """Yield requests repeated before ``Retry-After``, by outline: after a 429 no body is read."""
-    for pair in history.repeated(lambda request: request.outline, within=math.inf):
-        seconds = pair.first.response.get("retry_after")
-        wanted = seconds if isinstance(seconds, int | float) else 0
-        if pair.first.status == 429 and _is_early(history, pair, wanted - CLOCK_TOLERANCE):
-            yield pair.again
+    """Yield requests repeated before ``Retry-After``."""
+
+    def wait(request: Request, tried: int) -> float | None:
+        if request.status != 429:
+            return None
+        seconds = request.response.get("retry_after")
+        return (seconds if isinstance(seconds, int | float) else 0) - CLOCK_TOLERANCE
+
+    for group in history.alike:
+        yield from _too_early(group, wait)
+
+
+def _too_early(
+    group: Sequence[Request], wait: Callable[[Request, int], float | None]
+) -> Iterator[Request]:
+    """Yield requests that were sent before the wait after a failed one was over.
+
+    ``wait`` returns the seconds wanted after a request, which is the retry of so many; None if it
+    has not failed. Two threads, or a buyer and a webhook, may send the same: a request is no early
+    retry if the failed one has another retry, which has waited. Each counts for one failed request.
+    """
+    tries: dict[str, int] = {}
+    taken: set[str] = set()
+    for number, first in enumerate(group):
+        tried = tries.get(first.id, 0)
+        wanted = wait(first, tried)
+        if wanted is None:
+            continue
+        later = [Repetition(first, again) for again in group[number + 1 :]]
+        later = [pair for pair in later if pair.pause > 0 and pair.again.id not in taken]
+        patient = [pair for pair in later if wanted <= pair.waited <= wanted + RETRY_WINDOW]
+        early = [pair for pair in later[:1] if pair.waited < wanted]
+        for pair in (patient or early)[:1]:
+            taken.add(pair.again.id)
+            tries[pair.again.id] = tried + 1
+            if not patient:
+                yield pair.again
 
 
 def failed_sequences(history: ClientHistory) -> Iterator[list[Request]]:
@@ -196,32 +225,20 @@ def failed_sequences(history: ClientHistory) -> Iterator[list[Request]]:
         pair = Repetition(earlier, later)
         return earlier.status >= 500 and pair.pause > 0 and pair.waited <= RETRY_WINDOW
 
-    for group in history.grouped(lambda request: request.content):
+    for group in history.alike:
         yield from (sequence for sequence in sequences(group, is_retried) if len(sequence) > 1)
 
 
 def hasty_retries(history: ClientHistory) -> Iterator[Request]:
     """Yield retries after under half the recommended pause. Random variation is good practice."""
-    for sequence in failed_sequences(history):
-        for pair, wanted in zip(map(Repetition._make, pairwise(sequence)), PAUSES, strict=False):
-            if _is_early(history, pair, wanted / 2):
-                yield pair.again
 
+    def wait(request: Request, tried: int) -> float | None:
+        if request.status < 500:
+            return None
+        return PAUSES[tried] / 2 if tried < len(PAUSES) else 0.0
 
-def _is_early(history: ClientHistory, pair: Repetition, wanted: float) -> bool:
-    """Return whether a request was sent again in fewer than these seconds.
-
-    A read that succeeded, and that was sent after them all the same, is another one, such as that
-    of a second webhook.
-    """
-    if pair.waited >= wanted or pair.again.status >= 400:
-        return pair.waited < wanted
-    pauses = [
-        request.entry.began - pair.first.entry.answered
-        for request in history.requests
-        if request.outline == pair.first.outline and request.entry.method == "GET"
-    ]
-    return not any(wanted <= pause <= wanted + RETRY_WINDOW for pause in pauses)
+    for group in history.alike:
+        yield from _too_early(group, wait)
 
 
 def stubborn_retries(history: ClientHistory) -> Iterator[Request]:
@@ -237,9 +254,13 @@ HELPERS = b"payments-emulator"
 
 
 def unsafe_retries(history: ClientHistory) -> Iterator[Request]:
-    """Yield retries of possibly successful requests without the first one's Idempotency-Key."""
+    """Yield retries of possibly successful requests without the first one's Idempotency-Key.
+
+    Where the first one was sent again with its key, another of the same content is another buyer's.
+    """
+    safe = {pair.first.id for pair in history.equal_retries if pair.first.key}
     for first, again in history.retries:
-        is_done = first.status >= 500 or _still_running(history, first)
+        is_done = first.id not in safe and (first.status >= 500 or _still_running(history, first))
         if (
             first.operation in CREATING
             and is_done

@@ -70,6 +70,14 @@ class Request:
         return None if has_body and not self.entry.body else (*self.outline, self.entry.body)
 
     @property
+    def identity(self) -> Hashable:
+        """Return the same for a request and its retries: by Idempotency-Key, else by content.
+
+        None if there is no key and the body was not read, as that of a request beyond a limit.
+        """
+        return (self.entry.method, self.entry.path, self.key) if self.key else self.content
+
+    @property
     def outline(self) -> tuple[Hashable, ...]:
         """Method, path, query and length, which are known even if the body was not read."""
         return (
@@ -132,20 +140,19 @@ class ClientHistory:
         return list(groups.values())
 
     @cached_property
+    def alike(self) -> list[list[Request]]:
+        """Each request with its retries, and with what other threads sent in the same words."""
+        return self.grouped(lambda request: request.identity)
+
+    @cached_property
     def retries(self) -> list[Repetition]:
-        """Each request that was sent again with the same content."""
-        return self.repeated(lambda request: request.content)
+        """Each request that was sent again with the same content, whatever its key."""
+        return _repeated(self.grouped(lambda request: request.content))
 
-    def repeated(
-        self, key: Callable[[Request], Hashable], within: float = RETRY_WINDOW
-    ) -> list[Repetition]:
-        """Return requests followed, within these real seconds, by one with the same ``key`` value.
-
-        A request sent before the response to the first is no retry. While a test freezes real time,
-        no retry is found.
-        """
-        pairs = [Repetition(*pair) for group in self.grouped(key) for pair in pairwise(group)]
-        return [pair for pair in pairs if 0 < pair.pause <= within]
+    @cached_property
+    def equal_retries(self) -> list[Repetition]:
+        """Each request that was sent again with the same key, if any, and the same content."""
+        return [pair for pair in _repeated(self.alike) if pair.first.content == pair.again.content]
 
     def world_unchanged(self, first: Request, again: Request) -> bool:
         """Return whether nothing happened between: no unit of work, no control API call."""
@@ -167,6 +174,16 @@ class ClientHistory:
                 self.notified.add(event.about)
             if delivery.webhook in self.endpoints:
                 self.deliveries.append(delivery)
+
+
+def _repeated(groups: list[list[Request]]) -> list[Repetition]:
+    """Return requests followed within a minute of real time by the next one of their group.
+
+    A request sent before the response to the first is no retry. While a test freezes real time, no
+    retry is found.
+    """
+    pairs = [Repetition(*pair) for group in groups for pair in pairwise(group)]
+    return [pair for pair in pairs if 0 < pair.pause <= RETRY_WINDOW]
 
 
 def list_of(request: Request) -> Hashable:
