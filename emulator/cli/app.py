@@ -6,7 +6,8 @@ import json
 import shlex
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from shutil import rmtree
 from tempfile import TemporaryDirectory, mkdtemp
@@ -16,12 +17,14 @@ import click
 
 from emulator.cli.groups import FOUND, INTERRUPTED, UNFINISHED, repeating
 from emulator.cli.options import DURATION, Number, guidance, option
+from emulator.cli.reasons import failure_of
 from emulator.cli.runs import CapturedCommands, CommandLine, budget, examination, jobs, sandbox
 
 if TYPE_CHECKING:
     from emulator.checks.app.cases import Case
     from emulator.checks.app.endings import Ending
     from emulator.checks.app.kills import Killer
+    from emulator.checks.app.state import State
 
 
 APP_RUN_SECONDS = 60.0
@@ -120,7 +123,9 @@ def app(
     )
     try:
         with line.limits(runs.commands) as limits:
-            report = examine(runs.play, limits, only=only, ignore=ignored, kills=kills)
+            report = examine(
+                runs.play, limits, only=only, ignore=ignored, kills=kills, expected=runs.expected
+            )
     except LookupError as error:
         runs.outputs.kept(is_needed=False)
         raise click.BadParameter(str(error), param_hint="'--only'") from None
@@ -155,7 +160,9 @@ def app(
     line.output.show(shown_report)
     if report.interrupted:
         return INTERRUPTED
-    return (UNFINISHED if report.remaining else 0) if report.passed else FOUND
+    if report.has_problems:
+        return FOUND
+    return UNFINISHED if report.remaining else 0
 
 
 def known_rules(names: Sequence[str]) -> Sequence[str]:
@@ -213,11 +220,13 @@ class CommandRuns:
         restart: Sequence[str] = (),
         outputs: Outputs | None = None,
     ) -> None:
+        from emulator.checks.app.steps import Expected
+
         self._line = line
         self._file = file
         self._check = check
         self._restart = restart
-        self._afterwards = afterwards
+        self.expected = Expected(afterwards)
         self.outputs = outputs or Outputs()
         self.commands = CapturedCommands(APP_RUN_SECONDS)
         self.other_apps: set[str] = set()
@@ -225,6 +234,7 @@ class CommandRuns:
     def play(self, case: Case | None) -> Ending:
         from emulator.checks.app import tables
         from emulator.checks.app.scenario import arrange, finish
+        from emulator.checks.app.steps import StepRecorder, StepWatch
         from emulator.client.api import Api
 
         key = self._line.key
@@ -236,10 +246,11 @@ class CommandRuns:
             from emulator.checks.app.kills import Killer
 
             killer = Killer(case, lambda: [end() for end in ends])
+        watch = StepWatch()
         attempt = self.commands.attempt
         with (
             TemporaryDirectory() as folder,
-            sandbox(self.commands, key, self._line.worlds, killer.parts() if killer else None) as (
+            sandbox(self.commands, key, self._line.worlds, (killer or watch).parts()) as (
                 url,
                 start_variables,
             ),
@@ -247,7 +258,15 @@ class CommandRuns:
         ):
             variables = {**start_variables, FOLDER: folder}
             arrange(api, case)
+            recorder = None
+            if (self._check or self._file) and self.expected.concerns(case):
+
+                def look() -> State:
+                    return self._state(variables)
+
+                recorder = watch.recorder = StepRecorder(api, look, case, self.expected)
             failure, output = attempt(self._line.command, variables, ends.append)
+            watch.recorder = None
             self.outputs.add(case, output)
             if killer:
                 killer.end()
@@ -258,7 +277,8 @@ class CommandRuns:
             def check() -> str:
                 return ", ".join(filter(None, attempt(self._check, variables)))
 
-            ending = finish(api, case, failure, check if self._check else None, self._afterwards)
+            own_check = check if self._check else None
+            ending = finish(api, case, failure, own_check, self.expected.then, recorder=recorder)
             if self._file:
                 try:
                     ending = ending._replace(tables=tables.read(Path(folder), self._file))
@@ -267,6 +287,26 @@ class CommandRuns:
             own = key.split("_", 2)[-1]
             self.other_apps |= {app["name"] for app in api.newest("/_emulator/apps")} - {own}
         return ending if killer is None else ending._replace(reached=killer.has_struck)
+
+    def _state(self, variables: Mapping[str, str]) -> State:
+        """Return the application's state while the scenario goes on."""
+        from subprocess import SubprocessError
+
+        from emulator.checks.app import tables
+        from emulator.checks.app.state import State
+
+        value: str | None = None
+        rows = None
+        if self._check:
+            # Not the limit of COMMAND's runs, which the first one sets.
+            with suppress(OSError, SubprocessError):
+                status, output = self.commands.run(self._check, variables)
+                value = ", ".join(filter(None, [failure_of(status, output), output.strip()]))
+        if self._file:
+            # The scenario may not have made it yet.
+            with suppress(AssertionError):
+                rows = tables.rows(tables.read(Path(variables[FOLDER]), self._file), ())
+        return State(value, rows)
 
     def other_apps_named(self) -> str:
         first, more = sorted(self.other_apps)[:3], len(self.other_apps) > 3

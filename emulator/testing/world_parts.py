@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice, takewhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from emulator.client.api import Api, RequestRefused
 from emulator.client.messages import JSON
@@ -175,10 +175,15 @@ CLOCK_PATH = "/_emulator/clock"
 
 
 class WorldClock:
-    """Shows and moves the clock. Due jobs run on the way; webhooks and emails are sent."""
+    """Shows and moves the clock. Due jobs run on the way; webhooks and emails are sent.
+
+    ``around`` is given each move of the clock, and makes it: an examination looks at the state
+    before and after it.
+    """
 
     def __init__(self, api: Api) -> None:
         self._api = api
+        self.around: Callable[[Callable[[], JSON]], JSON] | None = None
 
     @property
     def now(self) -> str:
@@ -235,7 +240,13 @@ class WorldClock:
         return self._advance({"by": "0s"})
 
     def _advance(self, body: JSON) -> objects.ClockAdvance:
-        done: objects.ClockAdvance = self._api.post(f"{CLOCK_PATH}/advance", body)
+
+        def move() -> Any:
+            return self._api.post(f"{CLOCK_PATH}/advance", body)
+
+        # A look settles what is due, which an advance until an event may wait for.
+        around = None if "until_event" in body else self.around
+        done: Any = around(move) if around else move()
         if done["failures"]:
             raise AssertionError(
                 f"jobs of the emulator failed before {done['now']}: {done['failures']}"

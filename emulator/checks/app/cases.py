@@ -102,7 +102,9 @@ class Place(NamedTuple):
     identifies the place in another run: its operation or type of event, and its number among
     those. ``effects`` has the effects of the fault kinds that depend on the place; None stands for
     a kind that makes no difference there. ``takes`` is the seconds for which the application
-    handles a delivery.
+    handles a delivery. ``at`` is its instant in the baseline, ``gaps`` the seconds of the world
+    until the delivery that another one waits for, by kind. ``is_rejected``: the application rejects
+    this delivery without any fault, so that no fault of it shows anything.
     """
 
     about: str
@@ -111,6 +113,9 @@ class Place(NamedTuple):
     match: PlaceMatch = PlaceMatch()
     effects: Mapping[str, Mapping[str, object] | None] = {}
     takes: float = 0
+    at: str = ""
+    gaps: Mapping[str, float] = {}
+    is_rejected: bool = False
 
     def __str__(self) -> str:
         return f"{self.about} {self.number}, {self.title}"

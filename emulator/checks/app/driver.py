@@ -25,9 +25,11 @@ from emulator.checks.app.endings import (
     Weight,
     check_differences,
     compare,
+    worst_first,
 )
 from emulator.checks.app.report import AppFinding, AppReport
 from emulator.checks.app.state import taken_for_paid
+from emulator.checks.app.steps import Expected, wrong_stretch
 from emulator.checks.app.tables import rows, unsteady
 from emulator.checks.runs import ONE_AT_A_TIME, RunLimits, Runs
 
@@ -46,13 +48,15 @@ def examine(
     ignore: Sequence[str] = (),
     in_test: bool = False,
     kills: bool = False,
+    expected: Expected | None = None,
 ) -> AppReport:
     """Run the scenario faultless twice, then all cases or those of ``only``; Ctrl-C ends the run.
 
     ``play`` runs the scenario once in a new world, with the faults of a case or without any;
     several threads call it. ``ignore`` are rules of the audit that count for nothing. ``in_test``:
     the scenario is a test, whose client may do without pauses. ``kills``: the application can be
-    killed, and is started again. Raises ``LookupError`` for an unknown pattern.
+    killed, and is started again. ``expected`` learns the states around the baseline's steps, which
+    ``play`` compares. Raises ``LookupError`` for an unknown pattern.
     """
     check_patterns(only)
     left_out: set[tuple[str, str]] = set()
@@ -63,21 +67,16 @@ def examine(
     except KeyboardInterrupt:
         limits.stop()
         return AppReport((), 0, (), interrupted=True)
-    reason = baseline.failure
-    if reason is None and baseline.was_reset:
-        reason = (
-            "it resets its world, and with it the fault that is to strike; it must use the world as"
-            " it is"
-        )
-    if reason is None and not baseline.places:
-        reason = "it sends no request to the service in its world, and gets no webhook"
-    if reason:
+    if reason := _why_nothing_is_tried(baseline):
         return AppReport(baseline.places, 2, (), failure=reason)
     left_out |= unsteady(baseline.tables or {}, again.tables or {})
     baseline, again = (_with_rows(ending, left_out) for ending in (baseline, again))
     if unstable := compare(baseline, again):
         return AppReport(baseline.places, 2, (), unstable=unstable)
-    tried = chosen(cases(baseline.places, kills=kills), only)
+    expected = expected or Expected("0s")
+    expected.learn(baseline.looks, again.looks, left_out)
+    wanted = chosen(cases(baseline.places, kills=kills), only)
+    tried = [case for case in wanted if not case.place.is_rejected]
     limits.planned(len(tried), (time.monotonic() - started) / 2 * len(tried) / limits.workers)
     refused = {case.place.number: Case(case.place, REFUSED) for case in tried if case.kind.refuses}
     runs.play_all([*refused.values(), *tried])
@@ -91,7 +90,7 @@ def examine(
         if (ending := runs.endings.get(case.name))
     ]
     findings = _ignoring(
-        [finding for run in played if (finding := _finding(run, baseline))], ignore
+        [finding for run in played if (finding := _finding(run, baseline, expected))], ignore
     )
     unpaused = _cut_short(findings, played, baseline) if in_test else []
     return AppReport(
@@ -100,6 +99,8 @@ def examine(
         _ignoring(findings, unpaused),
         tried=[run.case for run in played],
         remaining=len(tried) - len(played),
+        missed=[] if runs.interrupted else _missed(tried, played),
+        rejected=[case for case in wanted if case.place.is_rejected],
         unreached=[
             run.case
             for run in played
@@ -114,8 +115,22 @@ def examine(
         audit=baseline.audit,
         unpaused=unpaused,
         left_out=[f"{table}.{name}".rstrip(".") for table, name in sorted(left_out)],
-        unseen=_unseen(baseline, [runs.endings.get(case.name) for case in refused.values()]),
+        is_unseen=not baseline.state.is_known,
+        is_unmoved=_is_unmoved(
+            baseline, [runs.endings.get(case.name) for case in refused.values()]
+        ),
     )
+
+
+def _why_nothing_is_tried(baseline: Ending) -> str | None:
+    if baseline.failure is None and baseline.was_reset:
+        return (
+            "it resets its world, and with it the fault that is to strike; it must use the world as"
+            " it is"
+        )
+    if baseline.failure is None and not baseline.places:
+        return "it sends no request to the service in its world, and gets no webhook"
+    return baseline.failure
 
 
 class Played(NamedTuple):
@@ -138,16 +153,20 @@ def _with_rows(ending: Ending, left_out: Collection[tuple[str, str]]) -> Ending:
     return ending if ending.tables is None else ending._replace(rows=rows(ending.tables, left_out))
 
 
-def _unseen(baseline: Ending, refused: Sequence[Ending | None]) -> str:
-    """Return the part of the application's state that no run could show; empty if a run saw it."""
-    if not baseline.state.is_known:
-        do = "add --check or --check-sqlite, or return a function"
-        return f"Only the state of the service was compared, not your own: {do}."
+def _is_unmoved(baseline: Ending, refused: Sequence[Ending | None]) -> bool:
+    """Return whether the application's state is the same where no buyer pays."""
     judged = [ending for ending in refused if ending and ending.failure is None]
-    if not judged or any(ending.state != baseline.state for ending in judged):
-        return ""
-    same = "Your own state is the same whether the buyer pays or not"
-    return f"{same}: it does not show what is bought, or that is given away."
+    return (
+        baseline.state.is_known
+        and bool(judged)
+        and all(ending.state == baseline.state for ending in judged)
+    )
+
+
+def _missed(tried: Sequence[Case], played: Sequence[Played]) -> list[str]:
+    """Return the kinds of fault of which no case was run."""
+    seen = {run.case.kind.name for run in played}
+    return [*dict.fromkeys(case.kind.name for case in tried if case.kind.name not in seen)]
 
 
 def _cut_short(
@@ -188,9 +207,13 @@ def _ignoring(findings: Sequence[AppFinding], rules: Collection[str]) -> list[Ap
 # -- findings, and the advice on each
 
 
-def _finding(played: Played, baseline: Ending) -> AppFinding | None:
+def _finding(played: Played, baseline: Ending, expected: Expected) -> AppFinding | None:
     case, ending, _ = played
-    if not (differences := _differences(played, baseline)):
+    differences = _differences(played, baseline)
+    stretch = wrong_stretch(case, ending.looks, expected) if expected.concerns(case) else None
+    if stretch:
+        differences = worst_first([*differences, EndingDifference(Weight.ACCESS, str(stretch))])
+    if not differences:
         return None
     advice = _advice(case, differences, baseline, ending) if ending.reached else "unsteady"
     return AppFinding(case, differences, advice)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from emulator.checks.app.cases import Place
 from emulator.checks.app.state import Row, State, state_changes
+from emulator.checks.app.steps import Look
 from emulator.checks.app.tables import Tables
 from emulator.presentation.languages.language import plain_money
 
@@ -34,7 +35,7 @@ class Ending(NamedTuple):
     ``reached`` says whether the fault struck (each of a pair); ``sent`` are the requests by
     operation: of a case those of the operation that it strikes. ``audit`` has each rule of the
     audit that was broken, its severity and its title. ``was_reset`` says that the scenario reset
-    its world, which no fault survives.
+    its world, which no fault survives. ``looks`` are the states around its steps.
     """
 
     failure: str | None
@@ -48,6 +49,7 @@ class Ending(NamedTuple):
     was_reset: bool = False
     tables: Tables | None = None
     rows: tuple[Row, ...] | None = None
+    looks: Sequence[Look] = ()
 
     @property
     def state(self) -> State:
@@ -95,6 +97,10 @@ def compare(baseline: Ending, other: Ending) -> tuple[EndingDifference, ...]:
     known = {note["rule"] for note in baseline.audit}
     new = [note for note in other.audit if note["rule"] not in known and note["severity"] != "info"]
     differences += [EndingDifference(Weight.RULES, note["title"], note["rule"]) for note in new]
+    return worst_first(differences)
+
+
+def worst_first(differences: Sequence[EndingDifference]) -> tuple[EndingDifference, ...]:
     return tuple(sorted(differences, key=lambda difference: difference.weight))
 
 

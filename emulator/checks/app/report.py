@@ -12,6 +12,14 @@ from emulator.checks.report import Finding, Report
 from emulator.checks.runs import counted
 from emulator.document.paths import guide_link
 
+NOT_ACKNOWLEDGED = "webhook-not-acknowledged"
+"""The rule of the audit about deliveries that are rejected."""
+
+UNSEEN = (
+    "Only the state of the service was compared, not your own: add --check or --check-sqlite, or"
+    " return a function."
+)
+
 SHOWN_PLACES = 6
 """How many places of a cause are listed; the others are counted."""
 
@@ -115,8 +123,11 @@ class AppReport(NamedTuple):
     ``remaining`` counts the others, ``unreached`` are those whose fault never struck, ``unjudged``
     those in which the scenario wants a payment at once, ``audit`` what the baseline shows.
     ``unpaused`` are rules about pauses that were left out because the test waits nowhere,
-    ``unseen`` says what could not be compared, ``left_out`` are tables and columns. ``repeat``
-    repeats a case; ``{case}`` stands for its name.
+    ``left_out`` are tables and columns. ``repeat`` repeats a case; ``{case}`` stands for its name.
+
+    ``missed`` are the kinds of which the budget allowed no case, ``rejected`` the cases of
+    deliveries that the application rejects without any fault. ``is_unseen``: the application's own
+    state was not compared; ``is_unmoved``: it is the same though nobody pays.
     """
 
     places: Sequence[Place]
@@ -131,14 +142,43 @@ class AppReport(NamedTuple):
     interrupted: bool = False
     audit: Sequence[Mapping[str, str]] = ()
     unpaused: Sequence[str] = ()
-    unseen: str = ""
+    missed: Sequence[str] = ()
+    rejected: Sequence[Case] = ()
+    is_unseen: bool = False
+    is_unmoved: bool = False
     left_out: Sequence[str] = ()
     repeat: str = "--only {case}"
 
     @property
     def passed(self) -> bool:
-        """Whether the scenario ended the same after every fault that was tried."""
-        return not (self.findings or self.unstable or self.failure)
+        """Whether the scenario ended the same after every fault, at least one of each kind."""
+        return not (self.has_problems or self.missed)
+
+    @property
+    def has_problems(self) -> bool:
+        return bool(self.findings or self.unstable or self.failure or self.blind)
+
+    @property
+    def blind(self) -> list[Finding]:
+        """Why cases show nothing, whatever the application does."""
+        found = []
+        deliveries = [place for place in self.places if place.about == DELIVERY]
+        if self.rejected and all(place.is_rejected for place in deliveries):
+            number = len(deliveries)
+            of = f"All {number} deliveries are" if number > 1 else "The only delivery is"
+            title = f"{of} rejected without any fault: no webhook case can be tried"
+            fix = next(
+                (note["advice"] for note in self.audit if note["rule"] == NOT_ACKNOWLEDGED), ""
+            )
+            found.append(Finding("rejected deliveries", title, fix=fix))
+        if self.is_unmoved:
+            title = "Your own state is the same whether the buyer pays or not"
+            details = ["it does not show what is bought, or that is given away"]
+            fix = (
+                "Compare the orders, with their payment, by --check, --check-sqlite or a function."
+            )
+            found.append(Finding("own state", title, details, fix))
+        return found
 
     @property
     def headline(self) -> str:
@@ -156,12 +196,24 @@ class AppReport(NamedTuple):
                 "Interrupted before the scenario had run twice without a fault, so nothing else was"
                 " tried."
             )
+        return "; ".join([*(finding.title for finding in self.blind), *self._verdict()])
+
+    def _verdict(self) -> Iterator[str]:
+        """Yield the verdict on the cases; nothing if there is a reason that they show nothing."""
         ordered = causes(self.findings)
+        if not ordered and self.missed:
+            yield (
+                f"The budget ended before one case of each kind was tried, after {self._progress};"
+                f" not tried: {', '.join(self.missed)}"
+            )
+            return
         if not ordered:
-            return f"No problem in {self._progress}."
+            if not self.blind:
+                yield f"No problem in {self._progress}."
+            return
         # The cause comes first: many a program shows only the beginning of a line.
         count = "1 problem" if len(ordered) == 1 else f"the worst of {len(ordered)} problems"
-        return f"{problem_of(ordered[0])} ({count} in {self._progress})"
+        yield f"{problem_of(ordered[0])} ({count} in {self._progress})"
 
     @property
     def _progress(self) -> str:
@@ -173,8 +225,11 @@ class AppReport(NamedTuple):
         return Report(
             "test app",
             self.headline,
-            [paragraph(cause, self.repeat) for cause in causes(self.findings)],
-            self.failure or (self.headline if self.unstable else None),
+            [
+                *self.blind,
+                *(paragraph(cause, self.repeat) for cause in causes(self.findings)),
+            ],
+            self.failure or (None if self.passed or self.findings else self.headline),
             right=["every other run"] if is_tried else [],
             notes=(
                 [*self._notes()]
@@ -182,7 +237,7 @@ class AppReport(NamedTuple):
                 else [f"    {_sentence(difference)}" for difference in self.unstable]
             ),
             facts=self._facts(),
-            unseen=self.unseen if self.tried else "",
+            unseen=UNSEEN if self.is_unseen and self.tried else "",
         )
 
     def text(self) -> str:
@@ -204,6 +259,9 @@ class AppReport(NamedTuple):
             f"{counted(places[REQUEST], 'request')}, {counted(places[DELIVERY], 'delivery')},"
             f" {self.runs} runs."
         )
+        numbers = [*dict.fromkeys(str(case.place.number) for case in self.rejected)]
+        if numbers and not self.blind:
+            yield f"Rejected without any fault, so not tried: deliveries {', '.join(numbers)}."
         if self.unpaused:
             about = (
                 f"pauses cut short in a test say nothing about {' and '.join(self.unpaused)}, which"

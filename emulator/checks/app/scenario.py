@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from inspect import isgenerator
 from queue import SimpleQueue
 from typing import Protocol, Self, TypeVar
 from urllib.parse import urlsplit
@@ -22,6 +23,8 @@ from emulator.checks.app.cases import DELIVERY, PAYMENT, REQUEST, Case, Place, P
 from emulator.checks.app.driver import examine
 from emulator.checks.app.endings import Ending, SentRequest, digest
 from emulator.checks.app.report import AppReport
+from emulator.checks.app.state import State
+from emulator.checks.app.steps import Expected, StepRecorder
 from emulator.checks.runs import RunLimits
 from emulator.client.api import HELPER, Api
 from emulator.client.messages import JSON
@@ -38,11 +41,19 @@ class UnfinishedTestApp(UserWarning):
     """A budget ended before every case of a scenario was tried."""
 
 
+class MovedClock(Protocol):
+    """A world's clock. ``around`` makes each move that it is given, if there is one."""
+
+    around: Callable[[Callable[[], JSON]], JSON] | None
+
+
 class TestWorld(Protocol):
     """A test's world: the clients of its service and control API, and others of the same start."""
 
     @property
     def api(self) -> Api: ...
+    @property
+    def clock(self) -> MovedClock: ...
     def another(self, name: str) -> AbstractContextManager[Self]: ...
 
 
@@ -63,10 +74,13 @@ def try_scenario(
     """Return a scenario's report, in worlds with the start of ``emulator``, ``jobs`` at a time.
 
     ``scenario`` is what the application does in a world. It may return a function, which is called
-    when time has moved on. Raises ``AssertionError`` for problems, and with ``whole`` where
-    ``budget`` (seconds, real time) ended first, which is a warning else.
+    when time has moved on, or yield it, so that it is called around each later step, too. Raises
+    ``AssertionError`` for problems, and where ``budget`` (seconds, real time) ended before one case
+    of each kind was tried. That it ended before all were tried is an error with ``whole``, else a
+    warning.
     """
     __tracebackhide__ = True
+    expected = Expected(afterwards)
     free: SimpleQueue[str] = SimpleQueue()
     for number in range(jobs):
         free.put(f"scenario-{number + 1}")
@@ -75,11 +89,13 @@ def try_scenario(
         name = free.get()
         try:
             with emulator.another(name) as world:
-                return _played(world, scenario, case, afterwards)
+                return _played(world, scenario, case, expected)
         finally:
             free.put(name)
 
-    report = examine(play, RunLimits(jobs, budget), only=only, ignore=ignore, in_test=True)
+    report = examine(
+        play, RunLimits(jobs, budget), only=only, ignore=ignore, in_test=True, expected=expected
+    )
     report = report._replace(repeat='payments.test_app(scenario, only=["{case}"])')
     if report.interrupted:
         raise KeyboardInterrupt(report.text())
@@ -91,16 +107,39 @@ def try_scenario(
 
 
 def _played(
-    world: E, scenario: Callable[[E], object], case: Case | None, afterwards: str
+    world: E, scenario: Callable[[E], object], case: Case | None, expected: Expected
 ) -> Ending:
     """Return how a scenario ends in a world, with the faults of a case or without any."""
     arrange(world.api, case)
-    failure, check = None, None
+    failure, check, recorder = None, None, None
     try:
         check = scenario(world)
+        if isgenerator(check):
+            story, check = check, next(check, None)
+            recorder = _recorder(world, check, case, expected)
+            deque(story, maxlen=0)
     except (Exception, AssertionError) as error:
         failure = one_line(error)
-    return finish(world.api, case, failure, check, afterwards)
+    world.clock.around = None
+    return finish(world.api, case, failure, check, expected.then, recorder=recorder)
+
+
+def _recorder(
+    world: TestWorld, check: object, case: Case | None, expected: Expected
+) -> StepRecorder | None:
+    """Return the recorder of a test's steps, each of which its check looks at from now on."""
+    if not callable(check) or not expected.concerns(case):
+        return None
+
+    def look() -> State:
+        try:
+            return State(check())
+        except (Exception, AssertionError) as error:
+            return State(one_line(error))
+
+    recorder = StepRecorder(world.api, look, case, expected)
+    world.clock.around = recorder.around
+    return recorder
 
 
 def arrange(api: Api, case: Case | None) -> None:
@@ -111,10 +150,21 @@ def arrange(api: Api, case: Case | None) -> None:
 
 
 def finish(
-    api: Api, case: Case | None, failure: str | None, check: object, afterwards: str
+    api: Api,
+    case: Case | None,
+    failure: str | None,
+    check: object,
+    afterwards: str,
+    *,
+    recorder: StepRecorder | None = None,
 ) -> Ending:
-    """End the faults, move time on, and look at the world. A callable ``check`` is called last."""
+    """End the faults, move time on, and look at the world. A callable ``check`` is called last.
+
+    ``recorder`` has looked at the scenario's steps, and looks at its end.
+    """
     api.post("/_emulator/clock/advance", {"by": "0s"})
+    if recorder:
+        recorder.before()
     # What strikes with a probability is not used up.
     is_arranged = any(
         fault["probability"] is None for fault in api.get("/_emulator/faults")["data"]
@@ -147,24 +197,27 @@ def finish(
         for finding in api.get("/_emulator/audit")["findings"]
         if finding["rule"] != "slow-webhook-response"
     ]
+    after = _export(api)
     return Ending(
         failure=failure,
         value=value,
-        digest=digest(_export(api)),
+        digest=digest(after),
         balanced=api.get("/_emulator/ledger")["balanced"],
         places=()
         if case
         else [
             *_request_places(requests, whole),
-            *_delivery_places(before),
+            *_delivery_places(before, after),
             *_payment_places(before),
         ],
         sent=_sent(whole),
         reached=case is None or not is_arranged,
         audit=[
-            {name: finding[name] for name in ("rule", "severity", "title")} for finding in audit
+            {name: finding[name] for name in ("rule", "severity", "title", "advice")}
+            for finding in audit
         ],
         was_reset=case is None and not is_arranged,
+        looks=recorder.looks if recorder else (),
     )
 
 
@@ -202,7 +255,14 @@ def _request_places(requests: Iterable[JSON], whole: Iterable[JSON]) -> list[Pla
         match: PlaceMatch = {"operation": operation, "nth": seen[operation]}
         effects: dict[str, None] = {"hung": None} if request["id"] in helped else {}
         places.append(
-            Place(REQUEST, number, title_of(request["method"], request["path"]), match, effects)
+            Place(
+                REQUEST,
+                number,
+                title_of(request["method"], request["path"]),
+                match,
+                effects,
+                at=request["created_at"],
+            )
         )
     return places
 
@@ -211,8 +271,10 @@ HOUR, RETRIES = 3600, 36 * 3600
 """Seconds that a late webhook is late, and in which its retries end at the latest."""
 
 
-def _delivery_places(exported: JSON) -> list[Place]:
+def _delivery_places(exported: JSON, after: JSON) -> list[Place]:
+    """Return the deliveries of a scenario. ``after`` shows how they have ended."""
     rows, events = [*_rows(exported, "webhook_delivery").values()], _rows(exported, "event")
+    ends = _rows(after, "webhook_delivery")
     seen: Counter[str] = Counter()
     places = []
     for number, row in enumerate(rows, 1):
@@ -236,8 +298,26 @@ def _delivery_places(exported: JSON) -> list[Place]:
         }
         match: PlaceMatch = {"event": type, "nth": seen[type]}
         takes = max((attempt["duration_ms"] for attempt in row["attempts"]), default=0) / 1000
-        places.append(Place(DELIVERY, number, type, match, effects, takes))
+        waits = {"swapped": later[0][0] if later else 0.0, "overlapping": HOUR}
+        places.append(
+            Place(
+                DELIVERY,
+                number,
+                type,
+                match,
+                effects,
+                takes,
+                row["created_at"],
+                waits,
+                _is_rejected(ends.get(row["id"], row)),
+            )
+        )
     return places
+
+
+def _is_rejected(delivery: JSON) -> bool:
+    statuses = [attempt["status_code"] for attempt in delivery["attempts"]]
+    return delivery["status"] != "succeeded" and any((status or 0) >= 300 for status in statuses)
 
 
 def _rows(exported: JSON, kind: str) -> dict[str, JSON]:
@@ -257,6 +337,7 @@ def _payment_places(exported: JSON) -> list[Place]:
     """Return the buyers' payments that can succeed: buyers repeat failing ones at once anyway."""
     sessions = _rows(exported, "checkout_session")
     intents = _rows(exported, "payment_intent").values()
+    transactions = _rows(exported, "transaction")
     made = [intent for intent in intents if intent["transaction"] or intent["last_error"]]
     places = []
     for number, intent in enumerate(
@@ -268,7 +349,8 @@ def _payment_places(exported: JSON) -> list[Place]:
         effects: dict[str, None] = {} if is_here else {"redirected-unpaid": None}
         title = plain_money(intent["amount"], intent["currency"])
         if intent["status"] == "succeeded":
-            places.append(Place(PAYMENT, number, title, {"nth": number}, effects))
+            at = transactions.get(intent["transaction"], intent)["created_at"]
+            places.append(Place(PAYMENT, number, title, {"nth": number}, effects, at=at))
     return places
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from itertools import product
 from typing import NamedTuple, TypeGuard
@@ -41,6 +41,16 @@ class State(NamedTuple):
     @property
     def is_known(self) -> bool:
         return self.value is not None or self.rows is not None
+
+    def without(self, left_out: Collection[tuple[str, str]]) -> State:
+        """Return the state without these columns, given by table and name."""
+        if self.rows is None or not left_out:
+            return self
+        kept = [
+            Row(table, tuple(field for field in fields if (table, field[0]) not in left_out))
+            for table, fields in self.rows
+        ]
+        return self._replace(rows=tuple(sorted(kept, key=str)))
 
 
 class Change(NamedTuple):
