@@ -250,13 +250,15 @@ class CommandRuns:
         attempt = self.commands.attempt
         with (
             TemporaryDirectory() as folder,
-            sandbox(self.commands, key, self._line.worlds, (killer or watch).parts()) as (
+            sandbox(self.commands, key, self._worlds(case), (killer or watch).parts()) as (
                 url,
                 start_variables,
             ),
             Api(url, key) as api,
         ):
             variables = {**start_variables, FOLDER: folder}
+            if case and case.kind.zone:
+                variables["TZ"] = case.kind.zone
             arrange(api, case)
             recorder = None
             if (self._check or self._file) and self.expected.concerns(case):
@@ -287,6 +289,13 @@ class CommandRuns:
             own = key.split("_", 2)[-1]
             self.other_apps |= {app["name"] for app in api.newest("/_emulator/apps")} - {own}
         return ending if killer is None else ending._replace(reached=killer.has_struck)
+
+    def _worlds(self, case: Case | None) -> Mapping[str, Any]:
+        """Return how worlds begin: of some cases at another time."""
+        worlds = self._line.worlds
+        if case and case.kind.start:
+            return {**worlds, "clock": (worlds["clock"][0], case.kind.start)}
+        return worlds
 
     def _state(self, variables: Mapping[str, str]) -> State:
         """Return the application's state while the scenario goes on."""
@@ -350,7 +359,13 @@ def app_scenario(
 
     try:
         report = examine(
-            play, RunLimits(budget=budget), only=only, ignore=known_rules(ignore), in_test=True
+            play,
+            RunLimits(budget=budget),
+            only=only,
+            ignore=known_rules(ignore),
+            in_test=True,
+            starts=False,
+            zones=False,
         )
     except LookupError as error:
         raise click.BadParameter(str(error), param_hint="'only'") from None

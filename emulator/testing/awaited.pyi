@@ -346,8 +346,11 @@ class AsyncEmulator:
     async def recording(self, form: str = "pytest", /) -> str:
         """Return a recording of this world so far, in a form of ``GET /_emulator/recording``."""
 
-    async def another(self, name: str) -> Emulator:
-        """Return a new world on the server, of this one's initial state; the caller closes it."""
+    async def another(self, name: str, *, start: str = "") -> Emulator:
+        """Return a new world on the server, of this one's initial state; the caller closes it.
+
+        Its clock is frozen at ``start`` (an instant), where one is given.
+        """
 
     async def story(self) -> str:
         """Return a report of the world's history so far, as shown with a failed test."""

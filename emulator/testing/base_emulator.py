@@ -230,10 +230,14 @@ class BaseEmulator(Factories):
         """Return a recording of this world so far, in a form of ``GET /_emulator/recording``."""
         return self._unchecked().send("GET", "/_emulator/recording", query={"as": form}).text
 
-    def another(self, name: str) -> Self:
-        """Return a new world on the server, of this one's initial state; the caller closes it."""
+    def another(self, name: str, *, start: str = "") -> Self:
+        """Return a new world on the server, of this one's initial state; the caller closes it.
+
+        Its clock is frozen at ``start`` (an instant), where one is given.
+        """
         key = f"sk_test_{app(self.key)[:45]}-{name}"
-        return type(self)(key=key, server=self.server, **vars(self._start))
+        options = {**vars(self._start), **({"clock": start} if start else {})}
+        return type(self)(key=key, server=self.server, **options)
 
     def story(self) -> str:
         """Return a report of the world's history so far, as shown with a failed test."""

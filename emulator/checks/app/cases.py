@@ -14,6 +14,10 @@ from emulator.document.paths import fixture
 
 
 REQUEST, DELIVERY, PAYMENT = "request", "delivery", "payment"
+SESSION, REFUND, SCENARIO = "session", "refund", "scenario"
+
+ABOUTS = (REQUEST, DELIVERY, PAYMENT, SESSION, REFUND, SCENARIO)
+"""What a place can be, in the order of the report."""
 
 KILLED_KINDS = "killed"
 """The common start of the kinds that kill the application, and the pattern that names them all."""
@@ -51,7 +55,8 @@ class FaultKind(NamedTuple):
 
     ``advice`` is the name of one in ``ADVICE``. With ``kills`` the application's process is ended;
     such a kind is tried only where it is asked for. One with ``once`` is tried only at the first
-    request of each method.
+    request of each method. ``start`` is when the world begins, ``zone`` the time zone of the
+    application; both concern the whole scenario.
     """
 
     name: str
@@ -62,11 +67,27 @@ class FaultKind(NamedTuple):
     writes_only: bool = False
     kills: bool = False
     once: bool = False
+    start: str = ""
+    zone: str = ""
 
     @property
     def refuses(self) -> bool:
         """Return whether a buyer does not pay. Such a run ends like an operator's immediate no."""
-        return bool(self.then.get("refused"))
+        return self.about == PAYMENT and bool(self.then.get("refused"))
+
+    @property
+    def reference(self) -> FaultKind | None:
+        """The kind whose run shows how a run of this kind has to end; None: the baseline does."""
+        if self.refuses:
+            return REFUSED
+        if self.about == REFUND:
+            return UNMADE
+        return ORDINARY if self.start else None
+
+    @property
+    def is_dated(self) -> bool:
+        """Whether dates may differ from the baseline's."""
+        return bool(self.start or self.zone)
 
     @property
     def is_cut(self) -> bool:
@@ -82,6 +103,14 @@ REFUSED = FaultKind(
     "refused", PAYMENT, "refused at once", "unpaid", {"answer_after": "0s", "refused": True}
 )
 """No fault, but the run that others are compared with: the operator says no at once."""
+
+UNMADE = FaultKind(
+    "unmade", REFUND, "not made at all", "refunded", {"code": "transaction_not_refundable"}
+)
+"""No fault either: the service rejects the refund, so that the application has made none."""
+
+ORDINARY = FaultKind("ordinary", SCENARIO, "begun at noon", "dated", start="2027-05-12T12:00:00Z")
+"""Shows whether a scenario can be played at another time at all."""
 
 FAULT_KINDS = [FaultKind(name, **row) for name, row in _TABLES["faults"].items()]
 """The faults that are tried, in this order."""
@@ -104,7 +133,8 @@ class Place(NamedTuple):
     a kind that makes no difference there. ``takes`` is the seconds for which the application
     handles a delivery. ``at`` is its instant in the baseline, ``gaps`` the seconds of the world
     until the delivery that another one waits for, by kind. ``is_rejected``: the application rejects
-    this delivery without any fault, so that no fault of it shows anything.
+    this delivery without any fault, so that no fault of it shows anything. ``made_by`` is the
+    number of the request among its operation's that made a refund.
     """
 
     about: str
@@ -116,8 +146,11 @@ class Place(NamedTuple):
     at: str = ""
     gaps: Mapping[str, float] = {}
     is_rejected: bool = False
+    made_by: int = 0
 
     def __str__(self) -> str:
+        if self.about == SCENARIO:
+            return "the whole scenario"
         return f"{self.about} {self.number}, {self.title}"
 
 
@@ -138,11 +171,16 @@ class Case(NamedTuple):
 
     def faults(self) -> list[dict[str, object]]:
         """Return the bodies of ``POST /_emulator/faults`` that arrange the fault in a new world."""
-        if self.kind.kills:
+        if self.kind.kills or self.kind.is_dated:
             return []
         then = dict(self.place.effects.get(self.kind.name) or self.kind.then)
+        if self.place.about == SCENARIO:
+            return [{"match": {"method": "GET"}, "then": then, "probability": 1}]
+        if self.kind is UNMADE:
+            match = {"operation": "createRefund", "nth": self.place.made_by}
+            return [{"match": match, "then": then, "times": 1}]
         fault = {"match": dict(self.place.match), "then": then, "times": 1}
-        if self.kind.advice not in ("racing", "overlapping"):
+        if self.kind.advice not in ("racing", "overlapping", "paired"):
             return [fault]
         # What a receiver reads while two events come at the same moment takes time, so that they
         # surely meet.
@@ -156,14 +194,20 @@ class Case(NamedTuple):
         ]
 
 
-def cases(places: Sequence[Place], *, kills: bool = False) -> list[Case]:
+def cases(
+    places: Sequence[Place], *, kills: bool = False, starts: bool = True, zones: bool = True
+) -> list[Case]:
     """Return every fault that makes a difference, at every place, in the order of the attempts.
 
     Each kind has one case in each round, so that a budget which ends early has seen all kinds; and
     the places of a kind come from all over the scenario, each kind beginning elsewhere.
     """
     columns = []
-    kinds = [kind for kind in FAULT_KINDS if kills or not kind.kills]
+    kinds = [
+        kind
+        for kind in FAULT_KINDS
+        if (kills or not kind.kills) and (starts or not kind.start) and (zones or not kind.zone)
+    ]
     for number, kind in enumerate(kinds):
         column = [Case(place, kind) for place in places if _differs(place, kind)]
         if kind.once:
@@ -177,7 +221,8 @@ def _differs(place: Place, kind: FaultKind) -> bool:
     is_concerned = kind.about == place.about and not (
         kind.writes_only and place.title.startswith("GET ")
     )
-    return is_concerned and (kind.kills or bool(place.effects.get(kind.name, kind.then)))
+    effect = place.effects.get(kind.name, kind.then)
+    return is_concerned and (kind.kills or kind.is_dated or bool(effect))
 
 
 def _spread(column: list[Case]) -> list[Case]:

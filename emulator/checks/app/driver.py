@@ -12,12 +12,13 @@ from emulator.checks.app.cases import (
     ADVICE,
     AT_WORK,
     PAYMENT,
-    REFUSED,
+    REFUND,
     Case,
     cases,
     check_patterns,
     chosen,
 )
+from emulator.checks.app.dates import undated, undated_rows
 from emulator.checks.app.endings import (
     Ending,
     EndingDifference,
@@ -25,6 +26,7 @@ from emulator.checks.app.endings import (
     Weight,
     check_differences,
     compare,
+    rule_differences,
     worst_first,
 )
 from emulator.checks.app.report import AppFinding, AppReport
@@ -49,6 +51,8 @@ def examine(
     in_test: bool = False,
     kills: bool = False,
     expected: Expected | None = None,
+    starts: bool = True,
+    zones: bool = True,
 ) -> AppReport:
     """Run the scenario faultless twice, then all cases or those of ``only``; Ctrl-C ends the run.
 
@@ -56,7 +60,8 @@ def examine(
     several threads call it. ``ignore`` are rules of the audit that count for nothing. ``in_test``:
     the scenario is a test, whose client may do without pauses. ``kills``: the application can be
     killed, and is started again. ``expected`` learns the states around the baseline's steps, which
-    ``play`` compares. Raises ``LookupError`` for an unknown pattern.
+    ``play`` compares. ``starts``: worlds can begin at another time. ``zones``: the application can
+    run in another time zone. Raises ``LookupError`` for an unknown pattern.
     """
     check_patterns(only)
     left_out: set[tuple[str, str]] = set()
@@ -75,20 +80,25 @@ def examine(
         return AppReport(baseline.places, 2, (), unstable=unstable)
     expected = expected or Expected("0s")
     expected.learn(baseline.looks, again.looks, left_out)
-    wanted = chosen(cases(baseline.places, kills=kills), only)
+    wanted = chosen(cases(baseline.places, kills=kills, starts=starts, zones=zones), only)
     tried = [case for case in wanted if not case.place.is_rejected]
     limits.planned(len(tried), (time.monotonic() - started) / 2 * len(tried) / limits.workers)
-    refused = {case.place.number: Case(case.place, REFUSED) for case in tried if case.kind.refuses}
-    runs.play_all([*refused.values(), *tried])
+    references = {
+        case.name: Case(case.place, case.kind.reference) for case in tried if case.kind.reference
+    }
+    # Each reference shortly before the first case that wants it: a first finding comes soon.
+    ordered = (run for case in tried for run in (references.get(case.name), case) if run)
+    runs.play_all([*{run.name: run for run in ordered}.values()])
     played = [
         Played(
             case,
             ending,
-            runs.endings.get(refused[case.place.number].name) if case.kind.refuses else baseline,
+            runs.endings.get(references[case.name].name) if case.kind.reference else baseline,
         )
         for case in tried
         if (ending := runs.endings.get(case.name))
     ]
+    refused = [runs.endings.get(references[case.name].name) for case in tried if case.kind.refuses]
     findings = _ignoring(
         [finding for run in played if (finding := _finding(run, baseline, expected))], ignore
     )
@@ -111,14 +121,13 @@ def examine(
             for run in played
             if run.case.place.about == PAYMENT and run.wants_payment_at_once
         ],
+        unshown=[run.case for run in played if not is_shown(run, baseline)],
         interrupted=runs.interrupted,
         audit=baseline.audit,
         unpaused=unpaused,
         left_out=[f"{table}.{name}".rstrip(".") for table, name in sorted(left_out)],
         is_unseen=not baseline.state.is_known,
-        is_unmoved=_is_unmoved(
-            baseline, [runs.endings.get(case.name) for case in refused.values()]
-        ),
+        is_unmoved=_is_unmoved(baseline, refused),
     )
 
 
@@ -254,8 +263,12 @@ def _differences(played: Played, baseline: Ending) -> tuple[EndingDifference, ..
     unless the application also treats it as paid.
     """
     case, ending, wanted = played
-    if wanted is None or not wanted.reached:
+    if wanted is None or not wanted.reached or not is_shown(played, baseline):
         return ()
+    if case.kind.is_dated:
+        return compare(*(_undated(each, case) for each in (baseline, ending)))
+    if case.place.about == REFUND:
+        return _refund_differences(baseline, wanted, ending)
     if case.place.about == PAYMENT and (ending.failure or wanted.failure):
         differences = () if played.wants_payment_at_once else check_differences(wanted, ending)
     else:
@@ -265,6 +278,49 @@ def _differences(played: Played, baseline: Ending) -> tuple[EndingDifference, ..
             difference for difference in differences if difference.weight is not Weight.ACCESS
         )
     return differences
+
+
+def _undated(ending: Ending, case: Case) -> Ending:
+    by_date = not case.kind.start
+    rows = None if ending.rows is None else undated_rows(ending.rows, by_date=by_date)
+    return ending._replace(value=undated(ending.value, by_date=by_date), rows=rows)
+
+
+RECURRING = ("invoice", "subscription")
+"""The kinds of objects that the service makes or changes by the calendar."""
+
+
+def is_shown(played: Played, baseline: Ending) -> bool:
+    """Return whether the run shows anything.
+
+    A scenario that cannot be played at another ordinary time depends on its own, and one in which
+    the service itself renews another number of times has another end. One that wants its refund to
+    succeed, or cannot do without it, says nothing about a refund that is declined.
+    """
+    case, ending, wanted = played
+    if wanted is None:
+        return True
+    if case.kind.start:
+        sums = [
+            {group: part for group, part in run.digest.sums.items() if group.kind in RECURRING}
+            for run in (baseline, ending)
+        ]
+        is_played = not compare(*(_undated(run, case) for run in (baseline, wanted)))
+        return is_played and (ending.failure is not None or sums[0] == sums[1])
+    if case.place.about == REFUND:
+        return wanted.reached and wanted.failure is None and ending.failure is None
+    return True
+
+
+def _refund_differences(
+    baseline: Ending, unmade: Ending, ending: Ending
+) -> tuple[EndingDifference, ...]:
+    """Return what the application still counts as paid back, and what the audit says of it."""
+    is_counted = taken_for_paid(baseline.state, unmade.state, ending.state)
+    return (
+        *(check_differences(unmade, ending) if is_counted else ()),
+        *rule_differences(baseline, ending),
+    )
 
 
 def _advice_on_next_request(case: Case, baseline: Ending, other: Ending) -> str | None:

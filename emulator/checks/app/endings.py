@@ -94,10 +94,15 @@ def compare(baseline: Ending, other: Ending) -> tuple[EndingDifference, ...]:
         differences.append(EndingDifference(Weight.ACCESS, f"the scenario fails: {other.failure}"))
     else:
         differences += check_differences(baseline, other)
+    differences += rule_differences(baseline, other)
+    return worst_first(differences)
+
+
+def rule_differences(baseline: Ending, other: Ending) -> tuple[EndingDifference, ...]:
+    """Return the rules of the audit that are broken, but not in the baseline."""
     known = {note["rule"] for note in baseline.audit}
     new = [note for note in other.audit if note["rule"] not in known and note["severity"] != "info"]
-    differences += [EndingDifference(Weight.RULES, note["title"], note["rule"]) for note in new]
-    return worst_first(differences)
+    return tuple(EndingDifference(Weight.RULES, note["title"], note["rule"]) for note in new)
 
 
 def worst_first(differences: Sequence[EndingDifference]) -> tuple[EndingDifference, ...]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from emulator.checks.app.cases import ADVICE, DELIVERY, PAYMENT, REQUEST, Case, Place
+from emulator.checks.app.cases import ABOUTS, ADVICE, DELIVERY, REQUEST, Case, Place
 from emulator.checks.app.endings import EndingDifference, Weight
 from emulator.checks.report import Finding, Report
 from emulator.checks.runs import counted
@@ -121,7 +121,8 @@ class AppReport(NamedTuple):
 
     If there is one of them, nothing else was tried. ``tried`` are the cases that were run,
     ``remaining`` counts the others, ``unreached`` are those whose fault never struck, ``unjudged``
-    those in which the scenario wants a payment at once, ``audit`` what the baseline shows.
+    those in which the scenario wants a payment at once, ``unshown`` those in which it depends on
+    the date or on a refund, ``audit`` what the baseline shows.
     ``unpaused`` are rules about pauses that were left out because the test waits nowhere,
     ``left_out`` are tables and columns. ``repeat`` repeats a case; ``{case}`` stands for its name.
 
@@ -139,6 +140,7 @@ class AppReport(NamedTuple):
     remaining: int = 0
     unreached: Sequence[Case] = ()
     unjudged: Sequence[Case] = ()
+    unshown: Sequence[Case] = ()
     interrupted: bool = False
     audit: Sequence[Mapping[str, str]] = ()
     unpaused: Sequence[str] = ()
@@ -272,6 +274,11 @@ class AppReport(NamedTuple):
         for title, cases in (
             ("Not reached by the scenario", self.unreached),
             (at_once, self.unjudged),
+            (
+                "Nothing was shown, since the scenario itself depends on the date or wants the"
+                " refund",
+                self.unshown,
+            ),
         ):
             if cases:
                 yield f"{title}: {', '.join(case.name for case in cases)}."
@@ -314,9 +321,7 @@ class AppReport(NamedTuple):
         for finding in self.findings:
             ended[finding.case.name] = "money" if finding.weight[0] is Weight.MONEY else "differs"
         kinds = [*{case.kind.name: case.kind for case in self.tried}.values()]
-        places = sorted(
-            self.places, key=lambda place: (REQUEST, DELIVERY, PAYMENT).index(place.about)
-        )
+        places = sorted(self.places, key=lambda place: ABOUTS.index(place.about))
         rows = {
             str(place): [
                 ended.get(Case(place, kind).name, "") if kind.about == place.about else ""

@@ -19,7 +19,18 @@ from queue import SimpleQueue
 from typing import Protocol, Self, TypeVar
 from urllib.parse import urlsplit
 
-from emulator.checks.app.cases import DELIVERY, PAYMENT, REQUEST, Case, Place, PlaceMatch, title_of
+from emulator.checks.app.cases import (
+    DELIVERY,
+    PAYMENT,
+    REFUND,
+    REQUEST,
+    SCENARIO,
+    SESSION,
+    Case,
+    Place,
+    PlaceMatch,
+    title_of,
+)
 from emulator.checks.app.driver import examine
 from emulator.checks.app.endings import Ending, SentRequest, digest
 from emulator.checks.app.report import AppReport
@@ -54,7 +65,7 @@ class TestWorld(Protocol):
     def api(self) -> Api: ...
     @property
     def clock(self) -> MovedClock: ...
-    def another(self, name: str) -> AbstractContextManager[Self]: ...
+    def another(self, name: str, *, start: str = "") -> AbstractContextManager[Self]: ...
 
 
 E = TypeVar("E", bound=TestWorld)
@@ -88,13 +99,20 @@ def try_scenario(
     def play(case: Case | None) -> Ending:
         name = free.get()
         try:
-            with emulator.another(name) as world:
+            start = case.kind.start if case else ""
+            with emulator.another(name, start=start) as world:
                 return _played(world, scenario, case, expected)
         finally:
             free.put(name)
 
     report = examine(
-        play, RunLimits(jobs, budget), only=only, ignore=ignore, in_test=True, expected=expected
+        play,
+        RunLimits(jobs, budget),
+        only=only,
+        ignore=ignore,
+        in_test=True,
+        expected=expected,
+        zones=False,
     )
     report = report._replace(repeat='payments.test_app(scenario, only=["{case}"])')
     if report.interrupted:
@@ -203,15 +221,9 @@ def finish(
         value=value,
         digest=digest(after),
         balanced=api.get("/_emulator/ledger")["balanced"],
-        places=()
-        if case
-        else [
-            *_request_places(requests, whole),
-            *_delivery_places(before, after),
-            *_payment_places(before),
-        ],
+        places=() if case else _places(before, after, requests, whole),
         sent=_sent(whole),
-        reached=case is None or not is_arranged,
+        reached=case is None or case.kind.is_dated or not is_arranged,
         audit=[
             {name: finding[name] for name in ("rule", "severity", "title", "advice")}
             for finding in audit
@@ -236,6 +248,20 @@ def _export(api: Api) -> JSON:
     api.post("/_emulator/snapshots", {"name": SNAPSHOT})
     exported: JSON = api.get(f"/_emulator/snapshots/{SNAPSHOT}")
     return exported
+
+
+def _places(
+    exported: JSON, after: JSON, requests: Sequence[JSON], whole: Sequence[JSON]
+) -> list[Place]:
+    """Return the places of a baseline; none if nothing passed between service and application."""
+    places = [
+        *_request_places(requests, whole),
+        *_delivery_places(exported, after),
+        *_payment_places(exported),
+        *_session_places(exported),
+        *_refund_places(exported, whole),
+    ]
+    return [*places, _whole_scenario(whole)] if places else []
 
 
 def _request_places(requests: Iterable[JSON], whole: Iterable[JSON]) -> list[Place]:
@@ -288,12 +314,27 @@ def _delivery_places(exported: JSON, after: JSON) -> list[Place]:
         gaps = [gap for gap, other in later if _subject(events.get(other["event"])) == subject]
         longest = max((gap for gap in gaps if gap < RETRIES), default=0)
         near = [other["event_type"] for gap, other in later if gap < HOUR]
+        pair = next(
+            (
+                other["event_type"]
+                for gap, other in later
+                if gap < HOUR
+                and other["event_type"] != type
+                and _subject(events.get(other["event"])) == subject
+            ),
+            None,
+        )
+        overlap = "same_type" if type in near else "next"
+        # Where it comes with the next one anyway, that may be the pair already.
+        is_paired = pair is not None and (overlap == "same_type" or near[0] != pair)
         effects: dict[str, Mapping[str, object] | None] = {
             # It comes after the last one about its customer, if that is over an hour later.
             "stale": {"delay": f"{int(longest) + 60}s"} if longest >= HOUR else None,
             # The next one to the same endpoint within an hour comes with it, of its type if there
             # is one.
-            "overlapping": {"overlap": "same_type" if type in near else "next"} if near else None,
+            "overlapping": {"overlap": overlap} if near else None,
+            # So does the next one about its customer that reports something else.
+            "paired": {"overlap": pair} if is_paired else None,
             **({} if later else {"swapped": None}),
         }
         match: PlaceMatch = {"event": type, "nth": seen[type]}
@@ -343,15 +384,70 @@ def _payment_places(exported: JSON) -> list[Place]:
     for number, intent in enumerate(
         (intent for intent in made if intent["checkout_session"] or not intent["invoice"]), 1
     ):
-        url = sessions.get(intent["checkout_session"], {}).get("success_url") or ""
-        # A buyer can come back only to an application on this machine.
-        is_here = urlsplit(url).hostname in ("127.0.0.1", "::1", "localhost")
-        effects: dict[str, None] = {} if is_here else {"redirected-unpaid": None}
+        url = sessions.get(intent["checkout_session"], {}).get("success_url")
+        effects: dict[str, None] = {} if _is_here(url) else {"redirected-unpaid": None}
         title = plain_money(intent["amount"], intent["currency"])
         if intent["status"] == "succeeded":
             at = transactions.get(intent["transaction"], intent)["created_at"]
             places.append(Place(PAYMENT, number, title, {"nth": number}, effects, at=at))
     return places
+
+
+def _is_here(url: str | None) -> bool:
+    """Return whether a page is on this machine: a buyer comes back to no other one."""
+    return urlsplit(url or "").hostname in ("127.0.0.1", "::1", "localhost")
+
+
+def _session_places(exported: JSON) -> list[Place]:
+    """Return the checkout sessions, also those that nobody pays, to which a buyer can come back."""
+    return [
+        Place(
+            SESSION,
+            number,
+            f"{plain_money(row['amount_total'] or 0, row['currency'])}, {row['status']}"
+            if row["currency"]
+            else row["status"],
+            PlaceMatch(nth=number),
+        )
+        for number, row in enumerate(_rows(exported, "checkout_session").values(), 1)
+        if _is_here(row.get("success_url"))
+    ]
+
+
+def _refund_places(exported: JSON, whole: Iterable[JSON]) -> list[Place]:
+    """Return the refunds that succeed; a number for each that is sent to the operator."""
+    made: dict[str, int] = {}
+    for number, request in enumerate(
+        (request for request in whole if request["operation"] == "createRefund"), 1
+    ):
+        body = request["response_body"]
+        if isinstance(body, dict) and "id" in body:
+            made.setdefault(body["id"], number)
+    refunds = enumerate(_rows(exported, "refund").values(), 1)
+    return [
+        Place(
+            REFUND,
+            number,
+            plain_money(row["amount"], row["currency"]),
+            PlaceMatch(nth=number),
+            made_by=made[row["id"]],
+        )
+        for number, row in refunds
+        if row["status"] in ("processing", "succeeded") and row["id"] in made
+    ]
+
+
+def _whole_scenario(whole: Iterable[JSON]) -> Place:
+    """Return the place of the faults that concern all of it: only long lists have pages."""
+    bodies = (
+        request["response_body"]
+        for request in whole
+        if request["request_headers"].get("user-agent") != HELPER
+    )
+    is_listing = any(
+        isinstance(body, dict) and body.get("pagination", {}).get("count", 0) > 1 for body in bodies
+    )
+    return Place(SCENARIO, 1, "the whole scenario", effects={} if is_listing else {"paged": None})
 
 
 def _sent(whole: Iterable[JSON]) -> dict[str, list[SentRequest]]:

@@ -52,8 +52,10 @@ class Expected:
         self.left_out: Collection[tuple[str, str]] = ()
 
     def concerns(self, case: Case | None) -> bool:
-        """Return whether steps of a run can be compared: none that ended otherwise on purpose."""
-        return case is None or not (case.kind.kills or case.kind.refuses)
+        """Return whether steps of a run can be compared: none that goes otherwise on purpose."""
+        return case is None or not (
+            case.kind.kills or case.kind.refuses or case.kind.reference or case.kind.is_dated
+        )
 
     def learn(
         self,
