@@ -151,10 +151,16 @@ def redact_value(value: Any, mask: Mask = stars, named: re.Match[str] | None = N
         return value
     if named is not None:
         return _redact_named(str(value), named, mask)
-    if isinstance(value, str):
-        return redact_text(value, mask)
-    is_long = LEAST_NUMBER <= abs(value) < 10**19
-    return _last_four(digits) if is_long and _is_card(digits := f"{abs(value):.0f}") else value
+    return redact_text(value, mask) if isinstance(value, str) else _redact_number(value)
+
+
+def _redact_number(value: float) -> Any:
+    """Return a number of JSON, or its mask where its digits are those of a card."""
+    if not LEAST_NUMBER <= abs(value) < 10**19:
+        return value
+    # An integer as it is: as a floating point number it would lose digits from the 17th on.
+    digits = str(abs(value)) if isinstance(value, int) else f"{abs(value):.0f}"
+    return _last_four(digits) if _is_card(digits) else value
 
 
 def redact_text(text: str, mask: Mask = stars) -> str:

@@ -24,6 +24,7 @@ from emulator.cli.request_lines import text_line
 from emulator.client.webhook_receiver import HttpReceiver, ReceivedRequest, ReceiverReply
 from emulator.engine.logged_requests import MAX_BODY_BYTES, redacted_body, redacted_text
 from emulator.engine.redaction import has_live_key, redact, redact_header
+from emulator.resources.customers.payment_details import is_card_number
 from emulator.testing import Emulator, LocalServer
 from emulator.testing.collector import in_thread
 from emulator.web.root_app import FinishedRequest
@@ -249,6 +250,42 @@ def test_secrets_in_any_spelling_become_unreadable(text: str, redacted: str) -> 
     assert redact(text.encode()).decode() == redacted
 
 
+CARDS = {
+    "Visa of 13 digits": "4222222222222",
+    "Diners Club": "30569309025904",
+    "American Express": "371449635398431",
+    "Visa": "4242424242424242",
+    "Mastercard": "5555555555554444",
+    "Mastercard of the second range": "2223003122003222",
+    "Discover": "6011111111111117",
+    "JCB": "3530111333300000",
+    "UnionPay": "6200000000000005",
+    "UnionPay of 81": "8171999927660000",
+    "RuPay": "8200000000000007",
+    "Uzcard of 97": "9704000000000018",
+    "Maestro of 17 digits": "67000000000000002",
+    "Maestro of 18 digits": "670000000000000001",
+    "Visa of 19 digits": "4000000000000000006",
+    "Maestro of 19 digits": "6700000000000000000",
+}
+"""A number of each range and each length, the shortest first."""
+
+
+def with_check_digit(number: str) -> str:
+    """Return the number with its last digit corrected (Luhn)."""
+    return next(
+        number[:-1] + digit for digit in "0123456789" if is_card_number(number[:-1] + digit)
+    )
+
+
+@pytest.mark.parametrize("name", CARDS)
+@pytest.mark.parametrize("form", ['"{}"', "{}", "-{}"], ids=["text", "integer", "negative"])
+def test_a_card_of_each_length_is_masked_as_text_and_as_number(name: str, form: str) -> None:
+    number = with_check_digit(CARDS[name])
+    body = f'{{"note":{form.format(number)}}}'
+    assert redact(body.encode()).decode() == f'{{"note":"****{number[-4:]}"}}'
+
+
 UNREGISTERED_IBANS = """
 AO06004400006729503010102 BF42BF0840101300463574000390 BJ66BJ0610100100144390000769
 CF4220001000010120069700160 CG3930011000101013451300019 CI93CI0080111301134291200589
@@ -276,17 +313,30 @@ def test_no_number_is_left_half_where_a_body_is_cut() -> None:
 
 def test_a_secret_by_its_name_is_masked_however_deep() -> None:
     for name in (
-        "authorization",
-        "tokens",
-        "accessToken",
-        "client_secret",
-        "x-api-key",
-        "signature",
+        *("authorization", "tokens", "accessToken", "client_secret", "x-api-key", "signature"),
+        *("iban", "account_number", "password", "passwd", "sig", "bearer", "credentials", "jwt"),
+        *("access_key", "privateKey"),
     ):
         for value in (12345678, WORD, {"bearer": WORD}, [WORD, {"x": [WORD]}]):
             redacted = redact(json.dumps({name: value, "ok": True}).encode()).decode()
             assert [secret for secret in (WORD, "12345678") if secret in redacted] == []
             assert json.loads(redacted)["ok"] is True
+
+
+@pytest.mark.parametrize("name", ["cvc", "cvc2", "cvv", "cvv2", "csc", "pin"])
+def test_a_code_is_masked_whole(name: str) -> None:
+    assert redact(f'{{"{name}":"973"}}'.encode()) == f'{{"{name}":"***"}}'.encode()
+    assert redact(f"{name}=973".encode()) == f"{name}=***".encode()
+
+
+@pytest.mark.parametrize("name", ["number", "card_number", "cardNumber", "pan"])
+def test_the_number_of_a_card_by_its_name_keeps_four_digits(name: str) -> None:
+    assert redact(f'{{"{name}":"1234567"}}'.encode()) == f'{{"{name}":"****4567"}}'.encode()
+
+
+@pytest.mark.parametrize("name", ["cookie", "set-cookie"])
+def test_a_cookie_is_masked_whole(name: str) -> None:
+    assert redact_header(name, "session=1") == "****"
 
 
 LIVE = f"sk_prod_{WORD}"
