@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 
@@ -116,6 +116,22 @@ def test_no_more_than_so_many_may_be_under_way_at_once(sandbox: Sandbox) -> None
 
 
 # -- the limiter itself
+
+
+def test_an_idle_bucket_fills_to_one_burst_and_no_further() -> None:
+    """B-25."""
+    settings = Settings(rate_limit=RateLimit(per_second=1, burst=2))
+    limiter = RateLimiter()
+
+    def requests_let_in(now: float) -> int:
+        number = 0
+        with suppress(ApiError):
+            while number < 10:
+                with limiter.acquire(settings, now):
+                    number += 1
+        return number
+
+    assert [requests_let_in(now) for now in (0, 0.5, 1, 3600)] == [2, 0, 1, 2]
 
 
 def test_the_wait_is_enough_whole_seconds() -> None:

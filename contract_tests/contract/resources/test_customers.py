@@ -215,6 +215,19 @@ def test_a_payment_under_way_stays_valid_but_loses_its_customer(sandbox: Sandbox
     )
 
 
+def test_a_deposit_whose_money_is_to_come_loses_its_customer(sandbox: Sandbox) -> None:
+    """B-32: the funds of a bank transfer arrive after a day (B-54)."""
+    customer = sandbox.customer()
+    method = sandbox.method(customer, "bank_transfer", iban="FR7630006000011234567890189")
+    deposit = sandbox.deposit(method)
+    assert (deposit["status"], deposit["customer"]) == ("pending", customer["id"])
+    sandbox.api.delete(f"/customers/{customer['id']}/")
+    assert sandbox.shown(deposit)["customer"] is None
+    sandbox.advance("1d")
+    arrived = sandbox.shown(deposit)
+    assert (arrived["status"], arrived["customer"]) == ("completed", None)
+
+
 # -- GET /customers/
 
 

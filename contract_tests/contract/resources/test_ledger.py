@@ -28,6 +28,7 @@ CARD = {
         "cvc": "123",
     }
 }
+DISPUTED = {"method": {**CARD["method"], "number": "4000000000000259"}}
 LINE = {"description": "Basket", "quantity": 1, "unit_amount": 5000}
 
 
@@ -84,6 +85,16 @@ def test_a_refund_moves_money_back_but_the_fees(harness: RulesHarness) -> None:
     harness.do("deleteCustomer", deposit.customer)
     harness.do("createRefund", transaction=deposit.id)
     assert books(harness)["buyers"] == 0
+
+
+def test_a_dispute_moves_no_money(harness: RulesHarness) -> None:
+    """B-56: the buyer has it back once the dispute is lost. This card is disputed after a day."""
+    harness.run(hosted_payments.pay_session, id=session(harness).id, payment=DISPUTED)
+    before = books(harness)
+    harness.advance(days=1)
+    (deposit,) = harness.world.table(Transaction)
+    assert deposit.status == "disputed"
+    assert books(harness) == before
 
 
 def test_an_invoice_paid_manually_has_an_account_of_its_own(harness: RulesHarness) -> None:

@@ -98,6 +98,34 @@ def test_a_trial_of_0_days_is_none_whatever_the_plan_has(sandbox: Sandbox) -> No
     )
 
 
+@pytest.mark.parametrize(
+    ("stop", "go_on"), [("pause", "resume"), ("cancel", "reactivate")], ids=["pause", "cancel"]
+)
+@pytest.mark.parametrize(
+    ("stopped", "gone_on"),
+    [pytest.param("1d", "1d", id="ahead"), pytest.param("6d", "2d", id="while it stood still")],
+)
+def test_a_trial_that_goes_on_is_announced(
+    sandbox: Sandbox, stop: str, go_on: str, stopped: str, gone_on: str
+) -> None:
+    """B-43: three days before its end, or at once where that time is past."""
+    trial = sandbox.subscribe(trial_period_days=10)
+    sandbox.advance(stopped)
+    sandbox.act(trial, stop)
+    sandbox.advance(gone_on)
+    with sandbox.expect("subscription.trial_will_end"):
+        sandbox.act(trial, go_on)
+        sandbox.advance_to("2026-01-10")
+
+
+@pytest.mark.parametrize("stop", ["pause", "cancel"])
+def test_a_trial_that_stands_still_is_not_announced(sandbox: Sandbox, stop: str) -> None:
+    """B-43."""
+    sandbox.act(sandbox.subscribe(trial_period_days=10), stop)
+    with sandbox.expect():
+        sandbox.advance_to("2026-01-10")
+
+
 # -- changes
 
 

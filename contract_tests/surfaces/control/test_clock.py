@@ -95,6 +95,16 @@ def test_the_response_to_an_asynchronous_advance_comes_at_once(sandbox: Sandbox)
     )
 
 
+def test_a_preference_is_read_in_any_case_and_among_others(sandbox: Sandbox) -> None:
+    """RFC 7240."""
+    for preference in ("Respond-Async", "RESPOND-ASYNC", "wait=10, respond-async"):
+        headers = {"Prefer": preference}
+        response = sandbox.control.request(
+            "POST", "/clock/advance", json={"by": "1s"}, headers=headers
+        )
+        assert response.status_code == 202, preference
+
+
 def test_an_asynchronous_advance_says_where_to_ask(sandbox: Sandbox) -> None:
     sandbox.subscribe()
     response = respond_async(sandbox, by="40d")

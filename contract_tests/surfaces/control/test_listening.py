@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import time
 from collections.abc import Callable, Iterator
@@ -11,6 +13,7 @@ from threading import Barrier
 from typing import Any
 
 import httpx
+import jwt
 import pytest
 
 from contract_tests.support.client import http_client
@@ -220,6 +223,54 @@ def test_the_credentials_of_others_are_no_valid_signature(
             headers={"authorization": given},
         )
     assert [request["signature"]["valid"] for request in stored(sandbox, "copy")] == [False] * 3
+
+
+def token(endpoint: Any, body: bytes, **changes: Any) -> str:
+    """Return a JWT over a body as the service signs it, with changed claims, secret or header."""
+    header, secret = changes.pop("header", None), changes.pop("secret", endpoint["secret"])
+    claims = {"exp": time.time() + 300, "body_sha256": hashlib.sha256(body).hexdigest(), **changes}
+    return jwt.encode(claims, secret, headers=header)
+
+
+WRONG_TOKENS: dict[str, Callable[[Any, bytes], str]] = {
+    "expired": lambda endpoint, body: f"Bearer {token(endpoint, body, exp=time.time() - 1)}",
+    "of another body": lambda endpoint, body: f"Bearer {token(endpoint, body + b' ')}",
+    "of another secret": lambda endpoint, body: f"Bearer {token(endpoint, body, secret='x' * 32)}",
+    "with another header": lambda endpoint, body: (
+        f"Bearer {token(endpoint, body, header={'kid': '1'})}"
+    ),
+    "without an expiry": lambda endpoint, body: f"Bearer {token(endpoint, body, exp=None)}",
+    "under another scheme": lambda endpoint, body: f"Token {token(endpoint, body)}",
+}
+
+
+def verdict_on(sandbox: Sandbox, http: httpx.Client, body: bytes, authorization: str) -> Any:
+    http.post(
+        inbox_url(sandbox, "copy"), content=body, headers={"authorization": authorization}
+    ).raise_for_status()
+    return stored(sandbox, "copy")[-1]["signature"]["valid"]
+
+
+@pytest.mark.parametrize("wrong", WRONG_TOKENS)
+def test_a_wrong_token_is_no_valid_signature(
+    sandbox: Sandbox, http: httpx.Client, wrong: str
+) -> None:
+    """B-83."""
+    endpoint = sandbox.endpoint(inbox_url(sandbox), security_profile="JWT")
+    body = stored(sandbox)[0]["body"].encode()
+    assert verdict_on(sandbox, http, body, f"Bearer {token(endpoint, body)}") is True
+    assert verdict_on(sandbox, http, body, WRONG_TOKENS[wrong](endpoint, body)) is False
+
+
+def test_credentials_under_another_scheme_are_no_valid_signature(
+    sandbox: Sandbox, http: httpx.Client
+) -> None:
+    """B-83."""
+    endpoint = sandbox.endpoint(inbox_url(sandbox), security_profile="BASIC")
+    body = stored(sandbox)[0]["body"].encode()
+    credentials = base64.b64encode(f"{endpoint['id']}:{endpoint['secret']}".encode()).decode()
+    assert verdict_on(sandbox, http, body, f"Basic {credentials}") is True
+    assert verdict_on(sandbox, http, body, f"Bearer {credentials}") is False
 
 
 def test_a_forged_or_altered_request_is_recognised(sandbox: Sandbox, http: httpx.Client) -> None:
