@@ -35,6 +35,8 @@ INBOXES = "/_emulator/inbox/"
 OWN = ("/_emulator/", "/docs", "/openapi", "/favicon")
 """Paths whose GETs are not shown: the console asks all the time, and so do health checks."""
 
+ADVANCE = "/_emulator/clock/advance"
+
 
 class RequestLines:
     """Prints requests, in a thread, so that none waits for a terminal or a pipe.
@@ -43,10 +45,11 @@ class RequestLines:
     requests.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, interval: float = PRINT_INTERVAL) -> None:
         # A person reads names, and no more than a hundred lines at once; names take longer than
         # many a request.
         self._is_terminal = sys.stdout.isatty()
+        self._interval = interval
         self._waiting: deque[tuple[FinishedRequest, str]] = deque()
         self._some = threading.Event()
         self._ending = threading.Event()
@@ -55,26 +58,29 @@ class RequestLines:
 
     def report(self, request: FinishedRequest, response: bytes, world: World | None) -> None:
         """Print a request, soon; ``response`` and ``world`` are those of one that is recorded."""
-        hidden = request.path.startswith(INBOXES) or (
-            request.method == "GET" and request.path.startswith(OWN)
-        )
-        if not hidden and len(self._waiting) < MAX_WAITING_LINES:
-            is_named = self._is_terminal and len(self._waiting) < 100
-            self._waiting.append(
-                (request, subject_or_result(request, response, world if is_named else None))
-            )
-            if not self._some.is_set():
-                self._some.set()
+        hidden = OWN if request.method == "GET" else INBOXES
+        waiting = self._waiting
+        if request.path.startswith(hidden) or len(waiting) >= MAX_WAITING_LINES:
+            return
+        subject = ""
+        if request.path == ADVANCE:
+            subject = result_of(request, response)
+        elif self._is_terminal and world is not None and len(waiting) < 100:
+            subject = subject_of(request, response, world)
+        waiting.append((request, subject))
+        if not self._some.is_set():
+            self._some.set()
 
-    def close(self) -> None:
+    def close(self, seconds: float = LAST_LINES_SECONDS) -> None:
+        """End once all lines are written, or ``seconds`` have passed."""
         self._ending.set()
         self._some.set()
-        self._thread.join(LAST_LINES_SECONDS)
+        self._thread.join(seconds)
 
     def _write(self) -> None:
         while self._waiting or not self._ending.is_set():
             self._some.wait()
-            self._ending.wait(PRINT_INTERVAL)
+            self._ending.wait(self._interval)
             self._some.clear()
             for _ in range(0, len(self._waiting), TOGETHER):
                 requests = [
@@ -92,12 +98,15 @@ class RequestLines:
                 self._ending.wait(0.001)
 
 
-def subject_or_result(request: FinishedRequest, response: bytes, world: World | None) -> str:
-    """Return an advance's result, or the name in a world of the object another request is about."""
-    if request.path == "/_emulator/clock/advance" and request.status == 200:
-        return advance_lines(json.loads(response)).partition("\n")[0]
-    if world is None:
+def result_of(request: FinishedRequest, response: bytes) -> str:
+    """Return an advance's result; no text, if it was refused."""
+    if request.status != 200:
         return ""
+    return advance_lines(json.loads(response)).partition("\n")[0]
+
+
+def subject_of(request: FinishedRequest, response: bytes, world: World) -> str:
+    """Return the name in a world of the object that a request is about."""
     from emulator.control import requests
     from emulator.engine.redaction import redact
     from emulator.insight.names import name_of
@@ -110,21 +119,30 @@ def subject_or_result(request: FinishedRequest, response: bytes, world: World | 
 
 def text_line(request: FinishedRequest, subject: str = "", *, styled: bool = False) -> str:
     """Return a request's line: App, status, method, path, subject or result, events, real time."""
-    path, status = request.path, str(request.status)
+    path, told = request.path, ""
     if not (path.isascii() and path.isprintable()):
         path = printable(path)
-    if styled:
-        status = click.style(
-            status, fg="green" if status < "4" else "yellow" if status < "5" else "red"
-        )
-    line = f"{request.app or '-':<12}  {status}  {request.method} {path}"
     if subject:
-        line += f"  {printable(subject)}"
+        told = f"  {printable(subject)}"
     if request.events and not subject.startswith("→"):
-        line += f"  {_counted(request.events)}"
-    return f"{line}  {request.seconds * 1000:.0f} ms"
+        told += f"  {_counted(request.events)}"
+    beginning = _beginning(request.app, request.status, request.method, styled)
+    return f"{beginning}{path}{told}  {round(request.seconds * 1000)} ms"
 
 
-@lru_cache(maxsize=256)  # most requests cause the same few
+# Most requests begin alike and cause the same few events.
+
+
+@lru_cache(maxsize=256)
+def _beginning(app: str | None, status: int, method: str, styled: bool) -> str:
+    shown = str(status)
+    if styled:
+        shown = click.style(
+            shown, fg="green" if status < 400 else "yellow" if status < 500 else "red"
+        )
+    return f"{app or '-':<12}  {shown}  {method} "
+
+
+@lru_cache(maxsize=256)
 def _counted(events: tuple[str, ...]) -> str:
     return ", ".join(kind if n == 1 else f"{n} × {kind}" for kind, n in Counter(events).items())

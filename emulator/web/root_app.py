@@ -8,9 +8,8 @@ import re
 import time
 from collections.abc import Awaitable, Callable
 from functools import lru_cache
-from itertools import islice
-from typing import NamedTuple
 
+import msgspec
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -53,7 +52,7 @@ MAX_SHOWN_UNITS = 100
 """Units of a request whose events appear in the server's log; an advance may have many more."""
 
 
-class FinishedRequest(NamedTuple):
+class FinishedRequest(msgspec.Struct, frozen=True, gc=False):
     """A request with its response, as in the server's log; ``app`` is None if it is about none.
 
     ``events`` are the types of those that it caused, ``seconds`` is real time.
@@ -151,11 +150,20 @@ class RequestLog:
             id=context.request_id,
             app=runtime.world.name if runtime else None,
             method=self._method,
-            path=redacted_path(context.path),
+            path=self._shown_path(),
             status=self.status,
             seconds=time.perf_counter() - self._started,
             events=self._events(runtime) if runtime and self._is_recorded else (),
         )
+
+    def _shown_path(self) -> str:
+        """Return the path without secrets."""
+        context = self._context
+        # One that led to an object has that object's id in it, and nothing else of a client's own:
+        # it need not be searched, which takes longer than all else of a line.
+        if self.status < 400 and context.path_params and context.path.startswith(SERVICE):
+            return context.path
+        return redacted_path(context.path)
 
     def _events(self, runtime: Runtime) -> tuple[str, ...]:
         """Return the types of the request's events; none if it replaced the world."""
@@ -163,12 +171,11 @@ class RequestLog:
         if begun is None or runtime.journal.count <= begun.units:
             return ()
         causes = (self._context.request_id, None)
-        units = [
-            unit
-            for unit in islice(runtime.journal.since(begun), MAX_SHOWN_UNITS)
-            if unit.cause in causes
+        units = runtime.journal.since(begun)[:MAX_SHOWN_UNITS]
+        types = [
+            event.type for unit in reversed(units) if unit.cause in causes for event in unit.events
         ]
-        return tuple(event.type for unit in reversed(units) for event in unit.events)
+        return tuple(types)
 
 
 # -- the root application

@@ -53,6 +53,18 @@ def test_an_arranged_code_is_as_a_forced_one(sandbox: Sandbox, code: str) -> Non
     assert sandbox.api.get("/customers/")["pagination"]["count"] == 0
 
 
+def test_no_operation_succeeds_for_an_id_that_a_client_made_up(sandbox: Sandbox) -> None:
+    """So the lines that ``serve`` prints show the path of a success as it is: it has no secret."""
+    for operation in sandbox.api.contract.operations:
+        if "{" not in operation.path:
+            continue
+        path = re.sub(r"\{\w+\}", "4242424242424242", operation.path)
+        [content] = operation.node.get("requestBody", {}).get("content", {"": {}}).values()
+        for body in (None, {}, content.get("example", {})):
+            response = sandbox.api.http.request(operation.method, path, json=body)
+            assert response.status_code >= 400, operation.name
+
+
 @pytest.mark.breaks_the_document  # a code may be forced where it could not arise
 @pytest.mark.parametrize("code", ONE_OF_EACH_STATUS.values())
 def test_every_operation_responds_with_a_forced_code_whatever_it_is_sent(
