@@ -13,7 +13,7 @@ import msgspec
 
 from emulator.core.errors import ApiError
 from emulator.core.records import R
-from emulator.core.tables import Contents, Slot, Table
+from emulator.core.tables import Contents, Slot, Table, Walk
 
 Query = Mapping[str, Any]
 Filter = Callable[[Any, Any], bool]
@@ -21,7 +21,8 @@ Filter = Callable[[Any, Any], bool]
 Filters = Mapping[str, Filter]
 NO_FILTERS: Filters = {}
 
-PAGING = frozenset({"page", "page_size", "ordering"})
+PAGES = frozenset({"page", "page_size"})
+PAGING = PAGES | {"ordering"}
 
 NEWEST_FIRST = "-created_at"
 
@@ -52,6 +53,13 @@ class Run(NamedTuple, Generic[R]):
         return self.stop - self.start
 
 
+class Taken(NamedTuple, Generic[R]):
+    """The records of each run at one instant, oldest first, and the walk that their page is of."""
+
+    runs: list[Contents[R]]
+    walk: Walk[R] | None = None
+
+
 class Selection(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
     """The records of a table that a query selects, not read yet: those of ``runs`` that pass the
     ``filters``, in an order.
@@ -59,8 +67,14 @@ class Selection(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
     :meth:`page` reads it at once. Where it must look at many records (``reads``), :meth:`taken`
     takes them as they are now, and :meth:`page_of` makes the page of them later and anywhere: it
     reads nothing that may change. ``nothing_found`` is raised where nothing matches.
+
+    Who reads a second page will read the others. So the table keeps what the ``query`` selects
+    until the table changes or the last page is read: else the work of the whole list would be done
+    for each of its pages.
     """
 
+    table: Table[R]
+    query: Query
     runs: list[Run[R]]
     wanted: Mapping[str, Any]
     filters: Filters
@@ -72,6 +86,8 @@ class Selection(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
     @property
     def reads(self) -> int:
         """How many records must be looked at."""
+        if self._walked() is not None:
+            return self.size
         count = sum(map(len, self.runs))
         is_indexed = not self.wanted and self.ordering == NEWEST_FIRST
         if is_indexed and len(self.runs) == 1:
@@ -79,6 +95,10 @@ class Selection(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
         return min((self.number - 1) * self.size + self.size, count) if is_indexed else count
 
     def page(self) -> Page[R]:
+        if (matches := self._walked()) is not None:
+            if self._is_last(matches):
+                self.table.walk = None
+            return self._page(matches)
         count = sum(map(len, self.runs))
         if self.wanted or self.ordering != NEWEST_FIRST or not count:
             return self.page_of(self.taken())
@@ -94,20 +114,44 @@ class Selection(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
         data = [slot.record for slot in islice(latest, first, first + self.size)]
         return Page(data, count, self.number, self.size)
 
-    def taken(self) -> list[Contents[R]]:
-        """Return the records of each run as they are now, oldest first."""
+    def taken(self) -> Taken[R]:
+        """Return the records as they are now."""
         parts = (slots[start:stop] for slots, start, stop in self.runs)
-        return [Contents(slots, [slot.record for slot in slots]) for slots in parts]
+        runs = [Contents(slots, [slot.record for slot in slots]) for slots in parts]
+        if self.number == 1 or sum(map(len, self.runs)) <= self.number * self.size:
+            return Taken(runs)
+        # What is found later is kept with this walk, which the table forgets when it changes.
+        walk = self.table.walk = Walk(self._whole_list(), self.filters)
+        return Taken(runs, walk)
 
-    def page_of(self, taken: list[Contents[R]]) -> Page[R]:
+    def page_of(self, taken: Taken[R]) -> Page[R]:
         """Return the page of records that were taken from the runs."""
-        matches = [record for record in _newest_first(taken) if self._fits(record)]
+        matches = [record for record in _newest_first(taken.runs) if self._fits(record)]
         if self.nothing_found is not None and not matches:
             raise self.nothing_found
-        first = min((self.number - 1) * self.size, len(matches))
         if self.ordering != NEWEST_FIRST:
             matches = _sorted(matches, self.ordering)
+        if taken.walk is not None and not self._is_last(matches):
+            taken.walk.matches = matches
+        return self._page(matches)
+
+    def _page(self, matches: list[R]) -> Page[R]:
+        first = min((self.number - 1) * self.size, len(matches))
         return Page(matches[first : first + self.size], len(matches), self.number, self.size)
+
+    def _walked(self) -> list[R] | None:
+        """Return all matches, if the table has kept them for another page of the same list."""
+        walk = self.table.walk
+        if walk is None or walk.query != self._whole_list() or walk.filters != self.filters:
+            return None
+        return walk.matches
+
+    def _whole_list(self) -> Query:
+        return {name: value for name, value in self.query.items() if name not in PAGES}
+
+    def _is_last(self, matches: list[R]) -> bool:
+        """Return whether the page is the last one of all matches, or beyond it."""
+        return self.number * self.size >= len(matches)
 
     def _fits(self, record: Any) -> bool:
         filters = self.filters
@@ -147,6 +191,8 @@ def select(
     indexed = [field for field in wanted.keys() - filters.keys() if field in table.kind.indexes]
     lists, rest = _best_index(table, wanted, indexed)
     return Selection(
+        table=table,
+        query=query,
         runs=[_between(slots, after, before) for slots in lists],
         wanted=rest,
         filters=filters,

@@ -9,7 +9,7 @@ there is takes time with every change.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter
 from typing import Any, Generic, NamedTuple, Self, TypeVar
@@ -155,16 +155,25 @@ class Contents(NamedTuple, Generic[R]):
     records: list[R]
 
 
+class Walk(msgspec.Struct, Generic[R]):
+    """A list that is read page by page: ``matches`` are all it selects, once they are known."""
+
+    query: Mapping[str, Any]
+    filters: Mapping[str, Any]
+    matches: list[R] | None = None
+
+
 class Table(Generic[R]):
     """All records of one kind. Reads, changes and a page of a list take the same time at any size.
 
     ``slots`` finds records by id; ``order`` and each index hold the same slots in order of
     creation. A slot is found in these lists by bisection, but removing it moves all slots after it;
     therefore kinds that are not paged keep no ``order``. A world has a table of each kind it holds,
-    so that an empty table is small.
+    so that an empty table is small. ``walk`` is the list that was last read beyond its first page;
+    None once the table has changed.
     """
 
-    __slots__ = ("_order", "indexes", "kind", "slots", "stamped", "unique")
+    __slots__ = ("_order", "indexes", "kind", "slots", "stamped", "unique", "walk")
 
     def __init__(self, kind: type[R]) -> None:
         self.kind: type[R] = kind
@@ -172,6 +181,7 @@ class Table(Generic[R]):
         self.slots: PartedDict[str, Slot[R]] = PartedDict()
         self.indexes: dict[str, Index[R]] = {}
         self._order: list[Slot[R]] | None = None
+        self.walk: Walk[R] | None = None
         self.unique: dict[str, PartedDict[Any, Slot[R]]] = (
             {field: PartedDict() for field in kind.unique} if kind.unique else _NONE
         )
@@ -265,7 +275,7 @@ class Table(Generic[R]):
         older = chain.from_iterable(mapping.older for mapping in mappings)
         slots = [*self.slots.all_values()]
         parts = (slots[at : at + PIECE] for at in range(0, len(slots), PIECE))
-        return [*parts, self._order, *mappings, *older]
+        return [*parts, self._order, self.walk, *mappings, *older]
 
     def where(self, field: str, value: object) -> list[R]:
         """Return the records with this value in an indexed field (not null), oldest first."""
@@ -294,6 +304,7 @@ class Table(Generic[R]):
             record.id, slot
         ) is not slot:
             raise ValueError(f"there is a {self.kind.kind} {record.id} already")
+        self.walk = None
         if self._order is not None:
             _insert(self._order, slot)
         for field, index in self.indexes.items():
@@ -310,6 +321,7 @@ class Table(Generic[R]):
         :meth:`remove` does, if ``old`` is not, or no longer, the record of that id.
         """
         slot = self.place(old)
+        self.walk = None
         fields = self.kind.__struct_fields__ if changed is None else changed
         moving = {"created_at", *self.unique}.intersection(fields)
         if moving and any(getattr(old, name) != getattr(new, name) for name in moving):
@@ -329,6 +341,7 @@ class Table(Generic[R]):
     def remove(self, record: R) -> int:
         """Remove a record and return its number in the order of creation."""
         slot = self.place(record)
+        self.walk = None
         self.slots.discard(record.id)
         if self._order is not None:
             _remove(self._order, slot)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import doctest
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import count
 from typing import Any
 
 import msgspec
@@ -294,3 +296,101 @@ def test_a_list_is_of_the_records_that_were_taken_whatever_changes_afterwards(
         world.remove(second)
         make(world, colour="red", created_at=INSTANTS[0])
     assert selection.page_of(taken) == expected
+
+
+class Counted:
+    """A filter that counts the records it looks at."""
+
+    def __init__(self) -> None:
+        self.looks = 0
+
+    def __call__(self, toy: Toy, colours: str) -> bool:
+        self.looks += 1
+        return toy.colour in colours
+
+
+def walk(world: World, filters: dict[str, Any], size: int = 10, **query: Any) -> list[str]:
+    """Return the ids of a list, read page by page."""
+    ids: list[str] = []
+    for number in count(1):
+        query |= {"page": number, "page_size": size}
+        page = select(world.table(Toy), query, filters).page()
+        ids += [toy.id for toy in page.data]
+        if number * size >= page.count:
+            return ids
+    raise AssertionError
+
+
+def many_toys() -> World:
+    world = toy_world()
+    with world.unit_of_work():
+        for number in range(300):
+            make(world, colour="red" if number % 3 else "blue", created_at=INSTANTS[number % 5])
+    return world
+
+
+@pytest.mark.parametrize("query", [{}, {"ordering": "colour"}, {"ordering": "-id"}])
+def test_a_walk_through_pages_looks_at_each_record_twice_at_most(query: dict[str, str]) -> None:
+    world, looks = many_toys(), Counted()
+    ids = walk(world, {"made_of": looks}, made_of="red blue", **query)
+    assert len(ids) == len({*ids}) == 300
+    assert looks.looks <= 2 * 300
+
+
+@pytest.mark.parametrize("change", ["add", "replace", "remove", "undo"])
+def test_a_page_is_right_after_a_change_in_the_middle_of_a_walk(change: str) -> None:
+    world = many_toys()
+    query = {"ordering": "colour", "page_size": 10}
+    second = select(world.table(Toy), {**query, "page": 2}).page()
+    with suppress(ZeroDivisionError), world.unit_of_work():
+        if change in ("add", "undo"):
+            make(world, colour="a colour before all others")
+            select(world.table(Toy), {**query, "page": 2}).page()
+        elif change == "replace":
+            world.replace(second.data[3], colour="zinc")
+        else:
+            world.remove(second.data[3])
+        if change == "undo":
+            raise ZeroDivisionError
+    pages = [select(world.table(Toy), {**query, "page": number}).page() for number in (2, 3, 1)]
+    fresh = sorted(world.table(Toy), key=lambda toy: toy.colour)
+    assert [page.data for page in pages] == [fresh[10:20], fresh[20:30], fresh[:10]]
+
+
+def test_no_list_is_kept_once_its_last_page_is_read() -> None:
+    world = many_toys()
+    table = world.table(Toy)
+    select(table, {"ordering": "colour", "page": 2, "page_size": 100}).page()
+    assert table.walk is not None
+    select(table, {"ordering": "colour", "page": 3, "page_size": 100}).page()
+    assert table.walk is None
+
+
+def test_what_is_found_for_a_walk_is_not_kept_if_the_table_has_changed_meanwhile() -> None:
+    world = many_toys()
+    table = world.table(Toy)
+    selection = select(table, {"ordering": "colour", "page": 2, "page_size": 10})
+    taken = selection.taken()
+    with world.unit_of_work():
+        world.remove(table.unordered()[0])
+    assert selection.page_of(taken).count == 300
+    assert selection.page().count == 299
+
+
+def test_walks_through_different_lists_are_not_mistaken_for_each_other() -> None:
+    world = many_toys()
+    filters = {"made_of": Counted()}
+    lists = [
+        {"made_of": "red"},
+        {"made_of": "blue"},
+        {"ordering": "colour"},
+        {"ordering": "-colour"},
+        {"ordering": "colour", "made_of": "red"},
+        {"ordering": "id", "colour": "red"},
+    ]
+    alone = [walk(many_toys(), filters, **query) for query in lists]
+    for page in (2, 3):
+        for query, ids in zip(lists, alone, strict=True):
+            numbered = {**query, "page": page, "page_size": 10}
+            read = select(world.table(Toy), numbered, filters).page()
+            assert [toy.id for toy in read.data] == ids[10 * (page - 1) : 10 * page]
