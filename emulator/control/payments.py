@@ -34,12 +34,27 @@ async def arrange(runtime: Runtime, body: Query) -> Outcome:
 def answering(answer_now: Callable[..., Any], operation: str) -> Callable[..., Any]:
     """Return the handler of POST …/{id}/answer for a payment or refund that awaits the operator."""
 
+    def answered(world: World, id: str, body: Query) -> Any:
+        code = operator.failure_code(body, operation)
+        if operation == "payment" and code is not None:
+            code = body.get("code") or operator.rejection_code(world, id, _type_of(world, id))
+        return answer_now(world, id, code)
+
     async def answer(runtime: Runtime, id: str, body: Query) -> Any:
-        return await runtime.serve(
-            answer_now, {"id": id, "code": operator.failure_code(body, operation)}, None
-        )
+        return await runtime.serve(answered, {"id": id, "body": body}, None)
 
     return answer
+
+
+def _type_of(world: World, id: str) -> str | None:
+    """Return the type of the method that a payment or a session that saves one (id) is made with.
+
+    None if there is none.
+    """
+    if (intent := world.get(PaymentIntent, id)) is not None:
+        return intent.payment_method_type
+    session = world.get(CheckoutSession, id)
+    return session.instrument.type if session is not None and session.instrument else None
 
 
 # -- buyers' phones: the prompts waiting on one, and the answers to them

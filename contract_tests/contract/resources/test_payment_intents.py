@@ -246,3 +246,21 @@ def test_each_action_in_each_state_works_or_is_rejected_with_its_code(
                 canceled["transaction"] is None
                 or transaction(sandbox, canceled)["status"] == "canceled"
             )
+
+
+@pytest.mark.parametrize(
+    ("method", "code"),
+    [
+        ({"type": "mobile_money", "phone": "+24177001234"}, "MOBILE_MONEY_REJECTED"),
+        ({"type": "bank_card", "number": "5555 5555 5555 4444"}, "PAYMENT_METHOD_NOT_SUPPORTED"),
+        ({"type": "bank_card", "number": "4000 0000 0000 9995"}, "INSUFFICIENT_FUNDS"),
+        ({"type": "paypal", "email": "awa@example.com"}, "PAYMENT_METHOD_NOT_SUPPORTED"),
+    ],
+)
+def test_an_answer_that_fails_without_a_code_has_the_one_of_the_method(
+    sandbox: Sandbox, method: dict[str, str], code: str
+) -> None:
+    """And a card that would have been declined keeps its own."""
+    sandbox.settings(operator_delay=90)
+    intent = sandbox.pay(sandbox.method(**method))
+    assert sandbox.answer(intent, "failed")["last_error"]["code"] == code

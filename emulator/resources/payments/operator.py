@@ -58,6 +58,24 @@ DEFAULT_FAILURE_CODE: Mapping[str, str | None] = {
 """The code of a failure if the tester gave no code."""
 
 
+REJECTION_CODES: Mapping[str, str] = {
+    "mobile_money": "MOBILE_MONEY_REJECTED",
+    "bank_card": "PAYMENT_METHOD_NOT_SUPPORTED",
+    "bank_transfer": "INSUFFICIENT_FUNDS",
+    "paypal": "PAYMENT_METHOD_NOT_SUPPORTED",
+}
+"""The code with which a payment fails when the buyer, or a tester in their place, rejects it."""
+
+
+def rejection_code(world: World, about: str, type: str | None) -> str:
+    """Return the code of a payment or saving (id) that is to fail now, by its type of method.
+
+    If the operator was going to decline it, that answer's own code (B-94).
+    """
+    planned = (job.data.get("code") for job in world.jobs.where("about", about))
+    return next(filter(None, planned), None) or REJECTION_CODES[type or "bank_card"]
+
+
 def arrange(world: World, body: Mapping[str, Any]) -> Outcome:
     code = failure_code(body, body["operation"])
     return world.add(

@@ -24,7 +24,7 @@ from emulator.engine.storage.store import StorageError
 from emulator.resources.app import security_profiles
 from emulator.resources.app.idempotency import lookup, store
 from emulator.resources.checkout import hosted_payments
-from emulator.resources.payments import payment_intents
+from emulator.resources.payments import operator, payment_intents
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.refunds import Receipt
 from emulator.ui.base import pages as posted
@@ -38,14 +38,6 @@ from emulator.ui.buyer.views import as_json, receipt_values
 from emulator.web.context import RequestContext, context_of
 
 NO_FORM: Form = {}
-
-REJECTION_CODES = {
-    "mobile_money": "MOBILE_MONEY_REJECTED",
-    "bank_card": "PAYMENT_METHOD_NOT_SUPPORTED",
-    "bank_transfer": "INSUFFICIENT_FUNDS",
-    "paypal": "PAYMENT_METHOD_NOT_SUPPORTED",
-}
-"""The code with which a payment fails when the buyer, or a tester in their place, rejects it."""
 
 
 def pay_once(world: World, key: str, id: str, pay: Pay, payment: Mapping[str, Any]) -> str:
@@ -153,7 +145,7 @@ async def _answer(request: PageRequest, form: Form) -> Response:
     intent = request.intent_in(form)
     saving = _present(request).saving
     type = intent.payment_method_type if intent is not None else saving and saving.type
-    code = REJECTION_CODES[type or "bank_card"] if form["do"] == "refuse" else None
+    code = operator.REJECTION_CODES[type or "bank_card"] if form["do"] == "refuse" else None
     id = intent.id if intent is not None else request.id
     _logged(request, {"answered": id, "result": "failed" if code else "succeeded", "code": code})
     if intent is not None:
