@@ -162,6 +162,25 @@ def test_the_console_in_french_is_no_wider_than_a_phone(sandbox: Sandbox, surf: 
     assert wide == []
 
 
+HIDDEN = """() => [...document.querySelectorAll("main .scroll")]
+    .filter(box => box.checkVisibility() && box.scrollWidth > box.clientWidth).length"""
+
+
+def test_a_phone_shows_both_values_of_a_comparison_and_each_currency(
+    sandbox: Sandbox, surf: Surf
+) -> None:
+    """Not behind a sideways scroll, of which nothing tells."""
+    sandbox.pay()
+    sandbox.pay(amount=1999, currency="EUR")
+    sandbox.pay(amount=99_000_000, currency="XOF")
+    [first, second] = [sandbox.subscribe()["id"] for _ in range(2)]
+    tab = surf("about:blank", viewport={"width": 390, "height": 780})
+    for path, query in ((f"objects/{first}/compare", f"&left=&right={second}"), ("ledger", "")):
+        tab.goto(address(sandbox, path) + query)
+        assert tab.locator("main table.stacked").count() > 0
+        assert tab.evaluate(HIDDEN) == 0, path
+
+
 def test_the_reports(surf: Surf, ways: Ways) -> None:
     """However long the lines of a finding are; their files are opened where CI shows artifacts."""
     command = f"payments-emulator test app --only 5:drop-after -- python {'shop/' * 30}buy.py"

@@ -123,6 +123,14 @@ def test_what_becomes_of_a_renewal_is_mailed(sandbox: Sandbox) -> None:
         assert f'src="{PICTURE}"' in html(sandbox, email)
 
 
+def test_a_failed_renewal_names_the_tax_that_is_part_of_the_amount(sandbox: Sandbox) -> None:
+    sandbox.settings(tax_rate=18)
+    sandbox.subscribe(FAILING_PHONE)
+    text = html(sandbox, only_email(sandbox, "renewal_failed"))
+    assert "We could not collect 5,900 XAF" in text
+    assert ">Tax (18%)</th><td><bdi>900 XAF<" in text
+
+
 def test_each_failed_attempt_is_reported_with_the_day_of_the_next(sandbox: Sandbox) -> None:
     """B-45: retries 1, 3, 5 and 7 days after the first failure.
 
