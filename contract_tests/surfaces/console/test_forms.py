@@ -72,6 +72,20 @@ def test_a_wrong_form_is_explained_without_any_effect(sandbox: Sandbox) -> None:
     assert sandbox.control.get("/clock") == before
 
 
+@pytest.mark.parametrize(("typed", "amount"), [("11.68", 1168), ("12", 1200)])
+def test_an_outcome_is_arranged_for_an_amount_as_people_write_it(
+    sandbox: Sandbox, typed: str, amount: int
+) -> None:
+    form = {"operation": "payment", "result": "failed", "times:number": "1", "_currency": "EUR"}
+    with visiting(sandbox) as visitor:
+        assert (
+            'class="notice bad"' in visitor.do("outcome", "failures", **form, _amount="half").html
+        )
+        visitor.do("outcome", "failures", **form, _amount=typed)
+    [outcome] = sandbox.control.get("/outcomes")["data"]
+    assert outcome["match"]["amount"] == amount
+
+
 def test_an_arranged_failure_is_a_sentence_that_can_be_removed(sandbox: Sandbox) -> None:
     """Each effect that is offered can be arranged."""
 
@@ -89,7 +103,7 @@ def test_an_arranged_failure_is_a_sentence_that_can_be_removed(sandbox: Sandbox)
             "code": "INSUFFICIENT_FUNDS",
             "times:number": "1",
         }
-        page = visitor.do("outcome", "failures", **form, **{"match.amount:number": ""})
+        page = visitor.do("outcome", "failures", **form, _amount="", _currency="XAF")
         assert (
             page.text_of("notice")
             == "Arranged: the next payment fails · INSUFFICIENT_FUNDS · once."

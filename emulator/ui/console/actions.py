@@ -111,12 +111,10 @@ async def step(request: ConsoleRequest, form: Mapping[str, str]) -> Notice:
             request.language.gettext("This can no longer be done: the object has changed since."),
         )
     body = taken["body"]
-    if (most := taken["amount"]) and (text := typed_text.plain(form.get("amount", ""))):
-        amount = request.language.parse_amount(text, most["currency"])
-        if amount is None:
-            example = figure(most["most"], most["currency"], language=request.language)
-            wrong = request.language.gettext("Write an amount, such as {example}.", example=example)
-            return Notice(False, wrong, ("amount",))
+    if (most := taken["amount"]) and form.get("amount"):
+        amount = _amount_in(request.language, form, "amount", most["currency"], most["most"])
+        if isinstance(amount, Notice):
+            return amount
         body = {**(body or {}), "amount": amount}
     response = await request.call(taken["method"], taken["path"], body=body)
     text = await _step_text(request, object, taken["name"], response)
@@ -128,6 +126,22 @@ async def step(request: ConsoleRequest, form: Mapping[str, str]) -> Notice:
 
 REMOVING = ("delete", "remove")
 """The steps after which their object has no page."""
+
+EXAMPLE = 5000
+"""The amount, in minor units, that is the example where none is the most."""
+
+
+def _amount_in(
+    language: Language, form: Mapping[str, str], field: str, currency: str, most: int = EXAMPLE
+) -> int | Notice:
+    """Return the minor units of an amount as people write it, or what is wrong with it."""
+    amount = language.parse_amount(typed_text.plain(form.get(field, "")), currency)
+    if amount is not None:
+        return amount
+    example = figure(most, currency, language=language)
+    wrong = language.gettext("Write an amount, such as {example}.", example=example)
+    return Notice(False, wrong, (field,))
+
 
 STEPS_DONE = {
     "advance": "advance",
@@ -166,7 +180,12 @@ async def perform(request: ConsoleRequest, name: str, form: Mapping[str, str]) -
         await request.call("POST", "/_emulator/snapshots", body={"name": BEFORE_RESTORE})
     before = await request.get("app") if name == "settings" else {}
     path = path.format(_id=quote(form.get("_id", ""), safe="") or "-")
-    body = None if method == "DELETE" else forms.body_of(form)
+    body: Any = None if method == "DELETE" else forms.body_of(form)
+    if name == "outcome" and form.get("_amount"):
+        amount = _amount_in(request.language, form, "_amount", form.get("_currency", ""))
+        if isinstance(amount, Notice):
+            return amount
+        body = {**body, "match": {**body.get("match", {}), "amount": amount}}
     response = await request.call(method, path, body=body)
     differs = _differs(request.language, before, response) if name == "settings" else []
     done = request.language.gettext(labels.DONE[name], **await _values(request, response))

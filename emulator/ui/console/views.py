@@ -386,6 +386,9 @@ async def failures(request: ConsoleRequest) -> TemplateAndValues:
         "about": about if about in ABOUT else ABOUT[0],
         "arranged": arranged,
         "outcomes": [(name, language.gettext(text)) for name, text in LABELS["operations"].items()],
+        "currencies": [
+            (code, code) for code in (await request.get("app"))["settings"]["currencies"]
+        ],
         "codes": [(code, code) for code in sorted(row["code"] for row in catalog["error_codes"])],
         "types": [(row["type"], row["type"]) for row in catalog["event_types"]],
         "channels": [
