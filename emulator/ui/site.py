@@ -51,6 +51,8 @@ DOCUMENTS = {
 
 async def _not_found(request: Request, error: Exception) -> Response:
     path = request.scope["path"][:200]
+    if "text/html" in request.headers.get("accept", ""):
+        return reference.missing_page(path)
     return api_error(
         request,
         ApiError("NOT_FOUND", message=f"There is nothing at {path}; the service is below /v1/."),

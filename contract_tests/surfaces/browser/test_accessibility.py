@@ -111,7 +111,7 @@ Ways = Callable[[int], Iterable[tuple[View, str]]]
 GUIDE = (".", "testing", "quickstart", "security", "webhooks")
 """Pages that have between them everything that a page of the guide can have."""
 
-REFERENCE = ("errors", "events", "assumptions")
+REFERENCE = ("errors", "events", "assumptions", "nothing")
 
 
 @pytest.fixture
@@ -258,7 +258,7 @@ def test_the_reference_pages(
 ) -> None:
     tab = surf("about:blank")
     wrong = {}
-    for number, name in enumerate(REFERENCE if every_view else ("assumptions",)):
+    for number, name in enumerate(REFERENCE if every_view else ("assumptions", "nothing")):
         tab.goto(f"{server.url}/docs/{name}")
         wrong[name] = violations(tab, ways(number))
     assert flat(wrong) == []

@@ -53,8 +53,21 @@ def test_an_unknown_page_is_not_found(
 ) -> None:
     names = ("swagger-ui.css.map", "..%2f..%2f__init__.py", "")
     for path in ("/nothing/<script>", *(f"/docs/assets/{name}" for name in names)):
-        response = site.get(path)
+        response = site.get(path, headers={"Accept": "application/json"})
         assert (response.status_code, response.json()["code"]) == (404, "NOT_FOUND"), path
+
+
+@pytest.mark.parametrize("path", ["/nothing/<script>", "/docs/nothing", "/docs/guide/nothing.md"])
+def test_a_person_gets_an_unknown_page_as_a_page_with_a_way_back(
+    site: httpx.Client, path: str
+) -> None:
+    response = site.get(path)
+    assert response.status_code == 404
+    assert "<title>Not found · Payments emulator</title>" in response.text
+    assert '<html lang="en"' in response.text
+    assert 'href="/docs/guide/"' in response.text
+    assert "<script>" not in response.text
+    assert site.get("/v1/nothing/").json()["code"] == "NOT_FOUND"
 
 
 def test_what_stands_in_the_guide_once_stands_here_once(

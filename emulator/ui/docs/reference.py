@@ -86,6 +86,8 @@ def page(
     title: str,
     heads: Sequence[Head] = (),
     headers: Mapping[str, str] = HEADERS,
+    *,
+    status: int = 200,
     **values: Any,
 ) -> Response:
     """Return a page in the guide's face, in English; without a guide there is no search."""
@@ -102,7 +104,9 @@ def page(
     }
     face_template = environment("emulator.ui.docs").get_template(template)
     return HTMLResponse(
-        face_template.render(face | values, here=here, title=title, heads=heads), headers=headers
+        face_template.render(face | values, here=here, title=title, heads=heads),
+        status,
+        headers=headers,
     )
 
 
@@ -310,6 +314,11 @@ def first_page(request: Request) -> Response:
     if "text/html" not in request.headers.get("accept", ""):
         return JSONResponse({name: base + path for name, path in PLACES.items()} | {"key": KEY})
     return page("first-page.html", "/", "", base_url=base, key=KEY, menu=())
+
+
+def missing_page(path: str) -> Response:
+    """Return the page for a person who asks for a path at which there is nothing."""
+    return page("missing.html", "/", "Not found", status=404, path=path, menu=())
 
 
 # -- the guide
