@@ -454,6 +454,27 @@ def test_a_receiver_that_rejects_is_found(sandbox: Sandbox, receiver: Receiver) 
     assert broken_by(sandbox, "webhook-not-acknowledged") == rejected[::-1]
 
 
+@pytest.mark.parametrize("is_rolled", [True, False])
+def test_a_receiver_with_the_old_secret_is_named_so(
+    sandbox: Sandbox, receiver: Receiver, is_rolled: bool
+) -> None:
+    """Before the secret was rolled it accepted, and rejects everything since."""
+    endpoint = sandbox.endpoint(receiver.url, retry_policy={"max_attempts": 1})
+    delivered(sandbox)
+    sandbox.advance("PT1H")
+    if is_rolled:
+        sandbox.api.post(f"/webhooks/{endpoint['id']}/roll-secret/")
+    receiver.reply = lambda received: Reply(401)
+    sandbox.subscribe()
+    sandbox.settle()
+    [advice] = [
+        finding["advice"]
+        for finding in audit(sandbox)["findings"]
+        if finding["rule"] == "webhook-not-acknowledged"
+    ]
+    assert ("the receiver verifies with the old secret" in advice) == is_rolled
+
+
 def test_a_receiver_that_takes_too_long_is_found(impatient: Sandbox, receiver: Receiver) -> None:
     impatient.endpoint(receiver.url, "customer.created")
     receiver.reply = lambda received: Reply(held=True)

@@ -82,7 +82,9 @@ def examine(
     expected.learn(baseline.looks, again.looks, left_out)
     wanted = chosen(cases(baseline.places, kills=kills, starts=starts, zones=zones), only)
     tried = [case for case in wanted if not case.place.is_rejected]
-    limits.planned(len(tried), (time.monotonic() - started) / 2 * len(tried) / limits.workers)
+    if tried:
+        seconds = (time.monotonic() - started) / 2 * len(tried) / limits.workers
+        limits.planned(len(tried), seconds)
     references = {
         case.name: Case(case.place, case.kind.reference) for case in tried if case.kind.reference
     }
@@ -221,7 +223,9 @@ def _finding(played: Played, baseline: Ending, expected: Expected) -> AppFinding
     differences = _differences(played, baseline)
     stretch = wrong_stretch(case, ending.looks, expected) if expected.concerns(case) else None
     if stretch:
-        differences = worst_first([*differences, EndingDifference(Weight.ACCESS, str(stretch))])
+        grows = all(change.grows for change in stretch.changes)
+        steps = EndingDifference(Weight.ACCESS, str(stretch), grows=grows)
+        differences = worst_first([*differences, steps])
     if not differences:
         return None
     advice = _advice(case, differences, baseline, ending) if ending.reached else "unsteady"

@@ -45,6 +45,7 @@ class Rule(NamedTuple):
     title: str
     advice: str
     section: str
+    rolled: str = ""
 
     def report(self, *fields: str) -> dict[str, str]:
         return {"rule": self.name, **{field: getattr(self, field) for field in fields}}
@@ -62,9 +63,11 @@ def audit_of(view: View) -> dict[str, Any]:
     for rule in rules():
         finder = FINDERS[rule.name]
         if ids := _ids(finder.violations(history))[::-1]:
+            advice = rule.rolled if rule.rolled and has_old_secret(history) else rule.advice
             lists["findings"].append(
                 {
-                    **rule.report("severity", "title", "advice", "section"),
+                    **rule.report("severity", "title", "section"),
+                    "advice": advice,
                     "count": len(ids),
                     "requests": [id for id in ids if id.startswith("req_")][:MAX_IDS],
                     "object_ids": [id for id in ids if not id.startswith("req_")][:MAX_IDS],
@@ -426,6 +429,34 @@ def is_rejected(delivery: WebhookDelivery) -> bool:
     return delivery.status == "failed" and any(
         (attempt.status_code or 0) >= 300 for attempt in delivery.attempts[-1:]
     )
+
+
+def has_old_secret(history: ClientHistory) -> bool:
+    """Return whether a receiver rejects all since its secret was rolled, and rejected none before.
+
+    Of deliveries at the very instant, on a frozen clock, those after the first rejection count.
+    """
+    rolled = {
+        request.entry.path.rstrip("/").split("/")[-2]: request.entry.checkpoint.now
+        for request in history.requests
+        if request.operation == "rollWebhookSecret" and request.status < 300
+    }
+    for endpoint, at in rolled.items():
+        ended = [
+            delivery
+            for delivery in history.deliveries
+            if delivery.webhook == endpoint and delivery.status != "pending"
+        ]
+        rejected = [number for number, delivery in enumerate(ended) if is_rejected(delivery)]
+        first = len(ended) - len(rejected)
+        if (
+            rejected == [*range(first, len(ended))]
+            and all(delivery.created_at <= at for delivery in ended[:first])
+            and all(delivery.created_at >= at for delivery in ended[first:])
+            and rejected
+        ):
+            return True
+    return False
 
 
 def is_forged(delivery: WebhookDelivery, *, believed: bool = False) -> bool:
