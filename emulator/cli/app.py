@@ -343,6 +343,8 @@ def app_scenario(
     """Try a scenario that the program at the other end of standard input and output plays."""
     from emulator.checks.app.driver import examine
     from emulator.checks.app.scenario import arrange, finish
+    from emulator.checks.app.state import State
+    from emulator.checks.app.steps import Expected, Look
     from emulator.checks.report import as_json
     from emulator.checks.runs import RunLimits
     from emulator.client.api import Api
@@ -353,9 +355,14 @@ def app_scenario(
             raise click.ClickException(world["failure"])
         with Api(world["url"], world["key"], token=control_token) as api:
             arrange(api, case)
-            ending = finish(api, case, _ask("scenario").get("failure"), _check, afterwards)
+            played = _ask("scenario")
+            ending = finish(api, case, played.get("failure"), _check, afterwards)
         _ask("close")
-        return ending
+        looks = [
+            Look(look["steps"], look["is_rest"], look["at"], State(look["value"]))
+            for look in played.get("looks", ())
+        ]
+        return ending._replace(looks=looks)
 
     try:
         report = examine(
@@ -366,6 +373,7 @@ def app_scenario(
             in_test=True,
             starts=False,
             zones=False,
+            expected=Expected(afterwards),
         )
     except LookupError as error:
         raise click.BadParameter(str(error), param_hint="'only'") from None

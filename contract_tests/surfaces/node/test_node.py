@@ -149,7 +149,7 @@ def write(root: Path, text: str) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("folder", "tests"), [("node-test", 21), ("node-test-app", 5), ("subscription-shop", 10)]
+    ("folder", "tests"), [("node-test", 21), ("node-test-app", 6), ("subscription-shop", 10)]
 )
 def test_the_suite_of_an_example_passes_with_an_emulator_that_it_starts(
     root: Path, folder: str, tests: int

@@ -229,7 +229,9 @@ def wrong_stretch(case: Case, looks: Sequence[Look], expected: Expected) -> Stre
     judge = Judge.of(case, expected.then)
     pairs = [*aligned(looks, expected.looks)]
     is_wrong = [
-        None not in (look.state, wanted.state) and look.state != wanted.state
+        judge.concerns(look)
+        and None not in (look.state, wanted.state)
+        and look.state != wanted.state
         for look, wanted in pairs
     ]
     for number, (look, _) in enumerate(pairs):

@@ -78,6 +78,21 @@ test("one that forgets counts twice, and what its check returns says so", withPa
   });
 }));
 
+test("a count that a night puts right was wrong before", withPayments(async (payments) => {
+  async function* day(payments) {
+    const heard = await listen(payments);
+    yield () => heard.customers;
+    await payments.api.post("/v1/customers/", AWA, { "Idempotency-Key": "awa" });
+    await payments.clock.advance("1d");
+    heard.customers = 1;
+    await payments.clock.advance("1d");
+  }
+  await assert.rejects(() => payments.testApp(day, { only: ["1:twice"] }), (error) => {
+    assert.match(error.message, /wrong from the time before step 1 for up to 1 day: the check returns 2 instead of 1\n/);
+    return true;
+  });
+}));
+
 test("a scenario that fails by itself is not tried, and an unknown case is said", withPayments(async (payments) => {
   const failing = () => {
     throw new Error("sold out");

@@ -209,6 +209,7 @@ function same(given, wanted) {
 
 class Clock {
   #api;
+  around; // makes each move of the clock that it is given: testApp looks at the state before and after it
 
   constructor(api) {
     this.#api = api;
@@ -229,10 +230,13 @@ class Clock {
   async advance(by) {
     const { untilEvent, ...rest } = typeof by === "string" ? { by } : by;
     const body = Object.entries({ ...rest, until_event: untilEvent }).filter(([, value]) => value !== undefined);
-    const done = await this.#api.post(
-      "/_emulator/clock/advance",
-      Object.fromEntries(body.map(([name, value]) => [name, value instanceof Date ? value.toISOString() : value])),
-    );
+    const move = () =>
+      this.#api.post(
+        "/_emulator/clock/advance",
+        Object.fromEntries(body.map(([name, value]) => [name, value instanceof Date ? value.toISOString() : value])),
+      );
+    // A look settles what is due, which an advance until an event may wait for.
+    const done = await (this.around && !untilEvent ? this.around(move) : move());
     if (done.failures.length) {
       throw new Error(`jobs of the emulator failed before ${done.now}: ${JSON.stringify(done.failures)}`);
     }
@@ -710,6 +714,31 @@ async function testScenario(
 
 const LONGEST_ERROR = 500; // characters of it that a report shows
 
+/** Plays the rest of a scenario, and what its check returns before and after each move of the clock, and at its end. */
+async function watched(world, check, played) {
+  const looks = [];
+  let steps = 0;
+  const look = async (isRest) => {
+    if (!isRest) await world.api.post("/_emulator/clock/advance", { by: "0s" });
+    const at = (await world.api.get("/_emulator/clock")).now;
+    const value = await Promise.resolve()
+      .then(check)
+      .catch((error) => `${error?.name ?? "Error"}: ${error?.message ?? error}`);
+    looks.push({ steps, is_rest: isRest, at, value: value ?? null });
+  };
+  world.clock.around = async (move) => {
+    await look(false);
+    const done = await move();
+    steps += 1;
+    await look(true);
+    return done;
+  };
+  for await (const _ of played);
+  world.clock.around = undefined;
+  await look(false);
+  return looks;
+}
+
 /** Answers what the command asks: a new world, the scenario played in it, what it returned called, the world closed. */
 function player(payments, scenario) {
   let world;
@@ -721,8 +750,14 @@ function player(payments, scenario) {
     },
     scenario: async () => {
       check = undefined;
-      check = await scenario(world);
-      return {};
+      const played = scenario(world);
+      if (!played?.[Symbol.asyncIterator]) {
+        check = await played;
+        return {};
+      }
+      check = (await played.next()).value;
+      const looks = typeof check === "function" ? await watched(world, check, played) : [];
+      return { looks };
     },
     check: async () => ({ value: typeof check === "function" ? ((await check()) ?? null) : null }),
     close: async () => {

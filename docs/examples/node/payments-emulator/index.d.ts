@@ -211,7 +211,8 @@ export class Emulator {
   snapshot(name?: string): Promise<{ name: string; restore(): Promise<unknown> }>;
   /** Repeat a scenario once for each request and webhook that can go wrong in it. `scenario` gets a new world each time, which starts
    * as this one did, and may return a function, which is called after faults have ended and `afterwards` has passed; what that
-   * returns must be the same each time. Fails with everything that was found. Needs the command `payments-emulator`. */
+   * returns must be the same each time. An async generator that yields the function has it also called before and after each later
+   * `clock.advance`. Fails with everything that was found. Needs the command `payments-emulator`. */
   testApp(scenario: (payments: Emulator) => unknown, options?: AppOptions): Promise<AppReport>;
   /** The world of another App on the same server; close it as well. */
   another(name: string, options?: WorldOptions): Promise<Emulator>;
