@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from contract_tests.simulator import search
+from contract_tests.simulator import search, telling
 from contract_tests.simulator.crashes import rounds
 from contract_tests.simulator.durability import run
 from contract_tests.simulator.durability.faults import FAULTS
@@ -95,8 +95,15 @@ def _say(outcome: Outcome) -> None:
     "--steps", default=25, show_default=True, help="Actions and moves of the clock in each."
 )
 @click.option("--first", default=0, show_default=True, help="The first seed.")
-def walks(most: int, steps: int, first: int) -> None:
-    """Walk a subscription beside its model, print the differences; walk every transition."""
+@click.option("--told", default=0, show_default=True, help="Rather walks that check what is said.")
+def walks(most: int, steps: int, first: int, told: int) -> None:
+    """Walk a subscription beside its model, print the differences; walk every transition.
+
+    With --told so many walks, under random settings, check each sentence and each next step
+    instead; every row of both tables has to be reached.
+    """
+    if told:
+        _walk_and_tell(told, steps, first)
     differences = 0
     reached: Counter[Transition] = Counter()
     with tempfile.TemporaryDirectory() as folder:
@@ -113,6 +120,28 @@ def walks(most: int, steps: int, first: int) -> None:
     for before, after in sorted(TRANSITIONS):
         click.echo(f"  {before or 'new'} → {after}: {reached[before, after]} walks")
     sys.exit(1 if differences or TRANSITIONS - reached.keys() else 0)
+
+
+def _walk_and_tell(most: int, steps: int, first: int) -> None:
+    reached: Counter[str] = Counter()
+    wrong = 0
+    server = LocalServer(state="memory")
+    try:
+        for seed in range(first, first + most):
+            for fault in telling.tell(server, seed, steps, reached):
+                wrong += 1
+                click.echo(fault)
+    finally:
+        server.stop()
+    rows = telling.rows()
+    missed = rows - reached.keys()
+    for name in sorted(missed):
+        click.echo(f"never reached: {name}")
+    click.echo(
+        f"{most} walks of {steps} steps from {first}: {wrong} false or unsaid,"
+        f" {len(rows) - len(missed)} of {len(rows)} rows of both tables reached."
+    )
+    sys.exit(1 if wrong or missed else 0)
 
 
 @main.command()

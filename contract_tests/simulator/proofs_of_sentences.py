@@ -99,7 +99,7 @@ def no_charge_is_planned(view: View, one: Object, words: Words) -> bool:
     return (
         nothing_is_charged(view, one, words)
         and one["status"] in ("past_due", "unpaid")
-        and one["collection_method"] != CHARGED_BY_INVOICE
+        and (one["status"], one["collection_method"]) != ("past_due", CHARGED_BY_INVOICE)
     )
 
 
@@ -294,7 +294,6 @@ OF_SUBSCRIPTIONS: Mapping[str, Proof] = {
         nothing_is_charged,
         lambda view, one, words: is_day(words["cancels_day"], view.end(one)),
     ),
-    "job subscription.charge": planned("day", "subscription.charge"),
     "The invoice is emailed again on {lone_retry_day}.": both(
         planned("lone_retry_day", "subscription.retry"),
         lambda view, one, words: one["collection_method"] == CHARGED_BY_INVOICE,

@@ -186,8 +186,15 @@ BY_KIND: Mapping[str, Mapping[str, Proof]] = {
     "product": {"archive": same("active", False), "restore": same("active", True)},
     "payment_method": {"default": same("is_default", True), "remove": gone},
     "webhook_delivery": {
-        "retry": changed("attempt_count"),
-        "advance_attempt": changed("attempt_count"),
+        # One that a fault holds back waits.
+        "retry": lambda taken: (
+            taken.now["attempt_count"] > taken.one["attempt_count"]
+            or taken.now["status"] == "pending"
+        ),
+        "advance_attempt": lambda taken: (
+            taken.now["attempt_count"] > taken.one["attempt_count"]
+            or taken.now["next_attempt_at"] != taken.one["next_attempt_at"]
+        ),
         "clear_response": lambda taken: taken.counts["inbox"][1] == 200,
     },
     "webhook_endpoint": {"enable": same("enabled", True), "disable": same("enabled", False)},

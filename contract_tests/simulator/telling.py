@@ -41,6 +41,9 @@ ASSUMPTIONS = {
     "renewal_without_method": ("invoice", "fail"),
 }
 PHONES = (*(f"+2417700000{digit}" for digit in (0, 1, 3, 6, 8, 9)), "+24177123456")
+TRANSFER = {"type": "bank_transfer", "iban": "FR7630006000011234567890189"}
+UNANSWERED = {"type": "mobile_money", "phone": "+24177000009"}
+"""A phone whose refunds have no answer."""
 LINES = [{"description": "Basket", "quantity": 1, "unit_amount": 2500}]
 SHOP = {"success_url": "https://shop.example.com/", "line_items": LINES}
 
@@ -147,9 +150,8 @@ def link(emulator: Emulator, chance: random.Random) -> None:
 def transfers(emulator: Emulator, chance: random.Random) -> None:
     """Payments of one customer in two currencies: some at once, some that settle later."""
     customer = _newest(emulator, "customer", chance)["id"]
-    number = chance.choice(("4000000000000077", "4000000000003220", "4242424242424242"))
-    card = {"type": "bank_card", "number": number, "exp_month": 12, "exp_year": 2040, "cvc": "123"}
-    stored = emulator.api.post("/v1/payment-methods/", {"customer": customer, **card})["id"]
+    paid_with = chance.choice((METHODS[0], METHODS[1], METHODS[2], TRANSFER, UNANSWERED))
+    stored = emulator.api.post("/v1/payment-methods/", {"customer": customer, **paid_with})["id"]
     capture = chance.choice(("automatic", "automatic", "manual"))
     for currency in chance.choice((("XAF",), ("XAF", "EUR"))):
         made = emulator.api.post(
@@ -163,6 +165,30 @@ def transfers(emulator: Emulator, chance: random.Random) -> None:
             },
         )
         emulator.api.post(f"/v1/payment-intents/{made['id']}/confirm/", {})
+
+    if paid_with is TRANSFER and chance.random() < 0.5:
+        id = _newest(emulator, "transaction", chance, status="pending")["id"]
+        if chance.random() < 0.5:
+            emulator.api.post(f"/v1/transactions/{id}/cancel/")
+        else:
+            intent = emulator.api.get(f"/v1/transactions/{id}/")["payment_intent"]
+            emulator.api.post(f"/_emulator/payment-intents/{intent}/answer", {"result": "failed"})
+
+
+def dunning(emulator: Emulator, chance: random.Random) -> None:
+    """A subscription that owes something is canceled, collected by invoice, or given an end."""
+    status = chance.choice(("past_due", "past_due", "unpaid"))
+    id = _newest(emulator, "subscription", chance, status=status)["id"]
+    now = emulator.api.get("/_emulator/clock")["now"]
+    match chance.choice(("cancel", "collect", "end")):
+        case "cancel":
+            emulator.api.post(f"/v1/subscriptions/{id}/cancel/", {})
+        case "collect":
+            body = {"collection_method": "send_invoice"}
+            emulator.api.patch(f"/v1/subscriptions/{id}/", body)
+        case "end":
+            ends_at = f"{int(now[:4]) + 1}{now[4:]}"
+            emulator.api.patch(f"/_emulator/objects/{id}", {"ends_at": ends_at})
 
 
 def refunds(emulator: Emulator, chance: random.Random) -> None:
@@ -187,6 +213,44 @@ def product(emulator: Emulator, chance: random.Random) -> None:
     )
     if chance.random() < 0.5:
         emulator.api.patch(f"/v1/products/{made['id']}/", {"active": False})
+
+
+def checkout(emulator: Emulator, chance: random.Random) -> None:
+    """A session that a buyer pays or tries to pay, or that expires soon."""
+    body = {**SHOP, "currency": "XAF", "expires_in": chance.choice((1800, 86_400))}
+    made = emulator.api.post("/v1/checkout-sessions/", body)
+    if chance.random() < 0.8:
+        phone = {"type": "mobile_money", "phone": chance.choice(PHONES)}
+        method = chance.choice((phone, *METHODS))
+        emulator.api.post(f"/_emulator/checkout-sessions/{made['id']}/pay", {"method": method})
+
+
+def unconfirmed(emulator: Emulator, chance: random.Random) -> None:
+    """A payment that has no method yet, or is not confirmed."""
+    stored = _newest(emulator, "payment_method", chance, status="active")
+    own = {"customer": stored["customer"], "payment_method": stored["id"]}
+    given = own if chance.random() < 0.5 else {}
+    emulator.api.post("/v1/payment-intents/", {"amount": 5000, "currency": "XAF", **given})
+
+
+def dispute(emulator: Emulator, chance: random.Random) -> None:
+    """A buyer disputes a payment of which a refund is under way, and maybe wins."""
+    paid = _newest(emulator, "transaction", chance, status="completed")
+    emulator.api.post("/v1/refunds/", {"transaction": paid["id"], "amount": 1})
+    path = f"/_emulator/objects/{paid['id']}"
+    emulator.api.patch(path, {"status": "disputed"})
+    if chance.random() < 0.5:
+        emulator.api.patch(path, {"status": "failed"})
+
+
+def endpoint(emulator: Emulator, chance: random.Random) -> None:
+    """An endpoint that gets nothing, or one whose next webhook is held back."""
+    app = emulator.api.get("/_emulator/app")["name"]
+    url = f"{emulator.url}/_emulator/inbox/other?app={app}"
+    types = [chance.choice(("product.updated", "customer.created"))]
+    emulator.api.post("/v1/webhooks/", {"name": "Other", "url": url, "events": types})
+    if chance.random() < 0.5:
+        emulator.api.post("/_emulator/faults", {"then": {"overlap": "same_type"}})
 
 
 def respond(emulator: Emulator, chance: random.Random) -> None:
@@ -230,10 +294,15 @@ SCENES: Mapping[Scene, int] = {
     link: 2,
     transfers: 3,
     refunds: 3,
+    dunning: 3,
     prompt: 3,
     product: 1,
     respond: 1,
-    directly: 2,
+    checkout: 3,
+    unconfirmed: 1,
+    dispute: 1,
+    endpoint: 1,
+    directly: 4,
     until_next: 4,
 }
 
@@ -351,11 +420,17 @@ def take(emulator: Emulator, before: View, one: Object, step: Any) -> Iterator[s
         both = {name: (counts[name], now[name]) for name in counts}
         taken = Taken(before, after, one, step, both)
         if not proofs_of_steps.PROOFS[_name(one, step)](taken):
-            yield f"{what} does not bring it: {taken.now}"
+            yield f"{what} does not bring it: now {_short(taken.now)}, {_short(taken.target)}"
     except RequestRefused as error:
         yield f"{what} is refused: {error}"
     finally:
         api.post("/_emulator/snapshots/before/restore")
+
+
+def _short(one: Object) -> str:
+    """Return the fields that tell the state of an object, if it is still there."""
+    told = ("id", "status", "collection_method", "current_period_start", "last_error", "amount")
+    return " ".join(f"{name}={one[name]}" for name in told if name in one) or "gone"
 
 
 def _answer_payments(emulator: Emulator) -> None:

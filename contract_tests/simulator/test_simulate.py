@@ -12,10 +12,11 @@ from unittest.mock import patch
 
 import pytest
 
-from contract_tests.simulator import search
+from contract_tests.simulator import search, telling
 from contract_tests.simulator.invariants import LEGAL
 from contract_tests.simulator.model import TRANSITIONS
 from contract_tests.simulator.population import OPERATIONS, VARIANTS
+from contract_tests.simulator.proofs import View
 from contract_tests.simulator.simulation import Story, play
 from contract_tests.simulator.steps import draw_story
 from contract_tests.simulator.surroundings import KINDS
@@ -112,6 +113,65 @@ def test_walks_do_not_differ_from_the_model(tmp_path: Path) -> None:
         server.stop()
     assert differences == []
     assert reached.keys() == TRANSITIONS
+
+
+# -- what is said of objects, and the steps that are offered
+
+
+def test_every_sentence_and_every_step_has_a_proof() -> None:
+    assert telling.without_proof() == set()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_said_on_a_walk_holds_and_steps_keep_their_promises(seed: int) -> None:
+    """``python -m contract_tests.simulator walks --told 300`` reaches every row of both tables."""
+    server = LocalServer(state="memory")
+    try:
+        assert list(telling.tell(server, seed, 20, Counter())) == []
+    finally:
+        server.stop()
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("Active: 5,000 XAF / month.", "unsaid: payment under way of 5,000 XAF"),
+        ("No further charge is planned.", "false: 'No further charge is planned.'"),
+        ("It never ends.", "is made of no rows"),
+    ],
+)
+def test_a_false_sentence_is_found(text: str, wrong: str) -> None:
+    """As the emulator said it once, while a charge waited for the operator."""
+    subscription = {
+        "object": "subscription",
+        "id": "sub_1",
+        "status": "active",
+        "ends_at": None,
+        "cancel_at_period_end": False,
+        "collection_method": "charge_automatically",
+    }
+    invoice = {
+        "object": "invoice",
+        "id": "inv_1",
+        "subscription": "sub_1",
+        "status": "open",
+        "invoice_number": "INV-2026-000001",
+        "due_date": "2026-02-14",
+    }
+    intent = {
+        "object": "payment_intent",
+        "id": "pi_1",
+        "invoice": "inv_1",
+        "status": "processing",
+        "amount": 5000,
+        "amount_capturable": 0,
+        "currency": "XAF",
+        "transaction": None,
+    }
+    objects = {one["id"]: one for one in (subscription, invoice, intent)}
+    seen = View(objects, [], "2026-01-15T09:00:00.000Z")
+    found = list(telling.sentences(seen, subscription, text, Counter()))
+    assert [fault for fault in found if wrong in fault] != []
 
 
 # -- ways in which the emulator was broken once, or might be, each of which the simulator must find

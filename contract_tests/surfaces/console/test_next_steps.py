@@ -262,6 +262,10 @@ CASES: Mapping[str, tuple[Make, Mapping[str, str | Check]]] = {
     ),
     "subscription paused": (subscription("pause"), {"resume": "active"}),
     "subscription canceled": (subscription("cancel"), {"reactivate": "active"}),
+    "subscription canceled in dunning": (
+        subscription("cancel", phone=FAILING_PHONE, then="0s"),
+        {"reactivate": "active"},
+    ),
     "subscription canceled long ago": (
         subscription("cancel", then=f"{DEFAULTS['reactivation_days'] + 1}d"),
         {},

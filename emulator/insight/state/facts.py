@@ -158,8 +158,22 @@ def _uncollectible(facts: ObjectFacts, subscription: Subscription) -> str | None
     )
 
 
+def _recovers(facts: ObjectFacts, subscription: Subscription) -> bool:
+    """Return whether paying the owed invoice makes it active, and leaves none to charge again."""
+    owed = _owed(facts, subscription)
+    others = [invoice for invoice in _open(facts, subscription) if invoice is not owed]
+    return (
+        owed is not None
+        and not facts.get("behind")
+        and not others
+        and renewals.recovers_with(facts.world, subscription, owed)
+    )
+
+
 def _charged_at_once(facts: ObjectFacts, subscription: Subscription) -> str | None:
     """Return the number of the invoice that a reactivation charges again at once (B-48)."""
+    if subscription.collection_method == "send_invoice":
+        return None
     invoice = facts.world.get(Invoice, subscription.unpaid_invoice)
     is_free = invoice is not None and invoice.status == "open" and not _is_claimed(facts, invoice)
     return invoice.invoice_number if invoice is not None and is_free else None
@@ -238,7 +252,6 @@ def _cancels(facts: ObjectFacts, subscription: Subscription) -> str | None:
         subscription.status in ("active", "trialing")
         and not facts.get("retry")
         and not facts.get("payments_under_way")
-        and not facts.planned("subscription.charge")
         and subscription.cancel_at_period_end
     )
     end = facts.get("end")
@@ -448,6 +461,7 @@ FACTS: Mapping[type[Record], Mapping[str, Fact]] = {
             and not subscription_operations.why_not_reactivated(facts.world, subscription)
         ),
         "charged_at_once": _charged_at_once,
+        "recovers": _recovers,
         "charged_by_invoice": lambda facts, subscription: (
             subscription.collection_method == "send_invoice"
         ),
@@ -548,6 +562,12 @@ FACTS: Mapping[type[Record], Mapping[str, Fact]] = {
     Refund: {"refunded": lambda facts, refund: refund.refunded_at or refund.updated_at},
     CheckoutSession: {
         "method": lambda facts, session: working_method(facts.world, session.payment_method_types),
+        # Who subscribes or saves a method has to be known: a new buyer gives a name and an email.
+        "buyer": lambda facts, session: (
+            {"name": "New Buyer", "email": f"{session.id.lower()}@example.com"}
+            if session.mode != "payment" and not (session.customer or session.customer_email)
+            else {}
+        ),
         "is_closed": lambda facts, session: session.expires_at > facts.world.now,
         **_failures(_payments("checkout_session")),
     },

@@ -82,8 +82,8 @@ def under_way(world: World, record: Record, language: Language) -> list[UnderWay
             if refund.status in ("pending", "processing")
         ),
     ]
-    if isinstance(record, CheckoutSession) and record.status == "processing" and not waiting:
-        waiting = [_saving(world, record, language)]
+    if isinstance(record, CheckoutSession) and record.instrument and not waiting:
+        waiting = [_saving(world, record, language)] if record.status == "processing" else []
     return sorted(waiting, key=lambda one: one.until or LAST)
 
 
@@ -145,7 +145,6 @@ def _job(world: World, id: str, *names: str) -> Job | None:
 
 def _payment(world: World, intent: PaymentIntent, language: Language) -> UnderWay:
     answer = _job(world, intent.id, "payment_intent.answer", "payment_intent.unconfirmed")
-    action = intent.next_action or {}
     waits_for, until = _wait(intent, answer)
     follows = _of_invoice(world, intent, until or world.now)
     return UnderWay(
@@ -156,14 +155,19 @@ def _payment(world: World, intent: PaymentIntent, language: Language) -> UnderWa
         method=paid_with(intent, language) or language.gettext("the payment method"),
         waits_for=waits_for,
         until=until,
-        phone=action.get("phone"),
+        phone=_action(intent).get("phone"),
         is_answerable=intent.status in WAITING_INTENTS,
         **follows,
     )
 
 
+def _action(intent: PaymentIntent) -> Mapping[str, Any]:
+    """Return what the buyer has to do now, if anything."""
+    return (intent.next_action or {}) if intent.status == "requires_action" else {}
+
+
 def _wait(intent: PaymentIntent, answer: Job | None) -> tuple[WaitsFor, Timestamp | None]:
-    action = intent.next_action or {}
+    action = _action(intent)
     if intent.status == "requires_capture":
         return "capture", None
     due = answer.due if answer else None
