@@ -374,15 +374,16 @@ def sentences(view: View, one: Object, text: str, reached: Counter[str]) -> Iter
     if rows is None:
         yield f"{what} is made of no rows"
         return
-    for name, said, words in rows:
+    for name, sentence, words in rows:
         reached[name] += 1
         try:
             wrong = "" if proofs_of_sentences.PROOFS[name](view, one, words) else "false"
         except (LookupError, ValueError) as error:
             wrong = f"false, as {error!r} shows"
         if wrong:
-            yield f"{what}: {wrong}: {said!r}"
-    for missing in unsaid(view, one, text):
+            yield f"{what}: {wrong}: {sentence!r}"
+    said = {word for _, _, words in rows for word in words}
+    for missing in unsaid(view, one, text, said):
         yield f"{what}: unsaid: {missing}"
 
 

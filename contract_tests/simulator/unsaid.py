@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from contract_tests.simulator.proofs import LIVE, Object, View, amounts, is_day, sums
 
@@ -11,10 +11,10 @@ SILENT = ("event", "webhook_delivery", "webhook_endpoint", "product")
 """Kinds that no payment belongs to."""
 
 
-def unsaid(view: View, one: Object, text: str) -> Iterator[str]:
-    """Yield what the text about an object does not name."""
+def unsaid(view: View, one: Object, text: str, said: Collection[str]) -> Iterator[str]:
+    """Yield what the text about an object does not name; ``said`` has the words of its rows."""
     if one["object"] not in SILENT:
-        yield from _under_way(view, one, text)
+        yield from _under_way(view, one, said)
     yield from _OF_KIND.get(one["object"], _nothing)(view, one, text)
 
 
@@ -26,15 +26,15 @@ def _names_day(text: str, instant: str) -> bool:
     return any(is_day(day, instant) for day in re.findall(r"\d+ \w{3} \d{4}", text))
 
 
-def _under_way(view: View, one: Object, text: str) -> Iterator[str]:
+def _under_way(view: View, one: Object, said: Collection[str]) -> Iterator[str]:
+    # A row with such a sum has a proof of it: the same amount may stand in the text as a price.
     for name, own in (
         ("payment", view.payments(one)),
         ("arrival", view.arrivals(one)),
         ("refund", view.refunds(one)),
     ):
-        for total in sums(amounts(own)):
-            if total not in text:
-                yield f"{name} under way of {total}"
+        if own and f"{name}_sum" not in said:
+            yield f"{name} under way of {', '.join(sums(amounts(own)))}"
 
 
 def _of_subscription(view: View, one: Object, text: str) -> Iterator[str]:
