@@ -80,7 +80,11 @@ def overdue_is_said(view: View, one: Object, words: Words) -> bool:
 
 def due_is_said(view: View, one: Object, words: Words) -> bool:
     named = re.findall(NUMBER, words["owing_numbers"])
-    due = [own["due_date"] for own in owing(view, one) if own["invoice_number"] in named]
+    due = [
+        own["due_date"]
+        for own in owing(view, one)
+        if own["invoice_number"] in named and own["due_date"]
+    ]
     is_charged = one["collection_method"] != CHARGED_BY_INVOICE
     return (
         owing_is_said(view, one, words)

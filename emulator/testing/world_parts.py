@@ -31,10 +31,20 @@ EXPLAINED = 5
 STANDING = 6
 """The most objects, of the last events, whose standing a report describes."""
 
-STANDING_KINDS = ("subscription", "invoice", "refund", "checkout_session", "payment_intent")
+ASKED = 12
+"""The most objects whose standing is asked for, to find those with something under way."""
+
+STANDING_KINDS = (
+    "subscription",
+    "invoice",
+    "refund",
+    "checkout_session",
+    "payment_intent",
+    "transaction",
+)
 """Their kinds; the sentences about these cover the others."""
 
-PAID = ("paid", "succeeded", "complete")
+PAID = ("paid", "succeeded", "complete", "completed")
 """Statuses that a report leaves out beside others: they are not the cause of a failure."""
 
 ERROR_LENGTH = 200
@@ -97,7 +107,10 @@ def _delivery(delivery: Delivery) -> str:
 
 
 def _responses(api: Api, events: Sequence[objects.Event]) -> str:
-    """Return sentences on the last events' objects, last first: the unpaid ones, else all."""
+    """Return sentences on the last events' objects, last first: the unsettled ones, else all.
+
+    Those with a payment or a refund under way are unsettled, whatever their status (B-102).
+    """
     about = [
         event["data"]["object"]
         for event in events
@@ -105,19 +118,25 @@ def _responses(api: Api, events: Sequence[objects.Event]) -> str:
     ]
     newest = {subject["id"]: subject for subject in about}
     ids = list(dict.fromkeys(subject["id"] for subject in reversed(about)))
-    unpaid = [id for id in ids if newest[id].get("status") not in PAID]
-    lines = [line for line in (_response(api, id) for id in (unpaid or ids)[:STANDING]) if line]
+    explained = {id: explanation for id in ids[:ASKED] if (explanation := _explanation(api, id))}
+    unsettled = [
+        id
+        for id, explanation in explained.items()
+        if explanation["under_way"] or newest[id].get("status") not in PAID
+    ]
+    lines = [
+        f"  {id}  {explained[id]['name']}: {explained[id]['summary']}"
+        for id in (unsettled or explained)
+        if explained[id]["summary"]
+    ][:STANDING]
     return "\n".join(["How the objects of the last events stand:", *lines]) if lines else ""
 
 
-def _response(api: Api, id: str) -> str:
+def _explanation(api: Api, id: str) -> JSON | None:
     try:
-        explanation = api.get(f"/_emulator/explain/{id}")
+        return api.get(f"/_emulator/explain/{id}")
     except RequestRefused:  # the event was triggered about an object that is gone
-        return ""
-    return (
-        f"  {id}  {explanation['name']}: {explanation['summary']}" if explanation["summary"] else ""
-    )
+        return None
 
 
 def _timeline(api: Api, requests: Sequence[JSON], events: Sequence[objects.Event]) -> str:

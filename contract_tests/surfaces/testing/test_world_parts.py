@@ -195,3 +195,13 @@ def test_a_failure_report_begins_with_the_world_and_its_clock(world: Emulator, r
 def test_a_failure_report_tells_the_story(report: str, words: str) -> None:
     """Requests with what they caused, what came with time, and how objects stand."""
     assert words in report
+
+
+def test_the_report_of_a_failure_names_a_refund_that_is_under_way(world: Emulator) -> None:
+    """Its payment has succeeded: by its status it would be left out beside others."""
+    subscription = world.subscription()
+    world.clock.settle()
+    [paid] = world.api.get("/v1/transactions/")["data"]
+    world.api.post("/v1/refunds/", {"transaction": paid["id"], "amount": 100})
+    world.api.patch(f"/v1/customers/{subscription['customer']}/", {"name": "Awa Ndong"})
+    assert "100\N{NO-BREAK SPACE}XAF is being refunded; the operator answers on" in world.story()
