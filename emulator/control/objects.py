@@ -26,6 +26,7 @@ from emulator.core.world import World, encode
 from emulator.engine.reading import View, read_page
 from emulator.engine.runtime import Runtime
 from emulator.insight.names import LONGEST, describe, documented, find, get, schema_name, schemas
+from emulator.insight.state.under_way import UnderWay, under_way
 from emulator.presentation import typed_text
 from emulator.presentation.languages.language import Language, language_of
 from emulator.resources import set_directly
@@ -252,6 +253,15 @@ async def list_names(runtime: Runtime, query: Query) -> dict[str, str]:
     return {id: name for id, name in names if name}
 
 
+async def list_under_way(runtime: Runtime, query: Query) -> dict[str, list[UnderWay]]:
+    """GET /under-way: what is under way of these objects, without those of which nothing is."""
+    await runtime.catch_up()
+    language, world = language_of(query["language"]), runtime.world
+    records = (get(world, id) for id in dict.fromkeys(query["ids"].split(",")))
+    own = {record.id: under_way(world, record, language) for record in records if record}
+    return {id: waiting for id, waiting in own.items() if waiting}
+
+
 def _name(runtime: Runtime, id: str, language: Language) -> str:
     if id.startswith("req_"):
         entry = runtime.journal.find(id)
@@ -328,5 +338,6 @@ OPERATIONS = {
     "listObjects": index,
     "countObjects": count,
     "listNames": list_names,
+    "listUnderWay": list_under_way,
     "searchObjects": search,
 }

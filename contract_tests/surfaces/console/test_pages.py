@@ -562,3 +562,14 @@ def test_the_report_of_an_examination_is_opened(sandbox: Sandbox) -> None:
                 422,
                 "This is not the JSON of a report.",
             )
+
+
+def test_a_list_marks_the_objects_with_a_payment_under_way(sandbox: Sandbox) -> None:
+    sandbox.settings(mobile_money="handset")
+    made = sandbox.subscribe("+24177123456")
+    sandbox.settle()
+    with visiting(sandbox) as visitor:
+        for kind in ("subscription", "invoice", "customer"):
+            page = visitor.open(f"objects?kind={kind}")
+            assert page.text_of("under-way") == "5,000 XAF under way", kind
+        assert "operator" not in visitor.open(f"objects/{made['id']}").text_of("answer")

@@ -189,3 +189,14 @@ def test_a_method_that_is_being_saved_is_said(sandbox: Sandbox) -> None:
     made = sandbox.session(mode="setup", line_items=[])
     sandbox.buy(made, {**CARD, "number": "4000000000003220"})
     assert "is being saved: the buyer has to confirm it" in said(sandbox, made)
+
+
+def test_what_is_under_way_is_listed_by_id(sandbox: Sandbox) -> None:
+    """Objects of which nothing is under way, and ids of nothing, are left out."""
+    sandbox.settings(mobile_money="handset")
+    made = sandbox.subscribe(PHONE)
+    sandbox.settle()
+    idle = sandbox.subscribe(collection_method="send_invoice")
+    listed = sandbox.control.get("/under-way", ids=f"{made['id']},{idle['id']},nonsense")
+    assert [*listed] == [made["id"]]
+    assert listed[made["id"]] == explained(sandbox, made)["under_way"]

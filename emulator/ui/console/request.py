@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message
 
 from emulator.client.messages import ApiRequest, ApiResponse
+from emulator.insight.state.under_way import sums
 from emulator.presentation import typed_text
 from emulator.resources.app.clients import DEFAULT_APP, NAME, Key
 from emulator.ui.base.pages import BrowserRequest, url
@@ -134,6 +135,21 @@ class ConsoleRequest(BrowserRequest):
             part = ",".join(ids[start : start + PART])
             names |= await self.get(f"names?ids={part}", language=self.language.code)
         return names
+
+    async def under_way(self, ids: list[str]) -> dict[str, str]:
+        """Return by id what is under way of these objects, in a few words; others are left out."""
+        # Ids are written as they are, as those of the names.
+        part = ",".join(ids[:PART])
+        own = await self.get(f"under-way?ids={part}", language=self.language.code) if ids else {}
+        return {id: self._moving(waiting) for id, waiting in own.items()}
+
+    def _moving(self, waiting: list[Any]) -> str:
+        moving = sums(self.language, ((one["amount"], one["currency"]) for one in waiting))
+        return (
+            self.language.gettext("{amount} under way", amount=moving)
+            if moving
+            else self.language.gettext("under way")
+        )
 
     def link(self, path: str = "", /, **query: Any) -> str:
         return url(CONSOLE + path if path else HOME, {**self.world_query, **query})

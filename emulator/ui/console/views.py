@@ -153,9 +153,11 @@ async def objects(request: ConsoleRequest) -> TemplateAndValues:
     if kind not in COLUMNS:
         raise request.not_found()
     filters = request.filters("related", "query", "status")
+    page = await request.page("objects", kind=kind, **filters)
     return "objects.html", {
         "kind": kind,
-        "list": await request.page("objects", kind=kind, **filters),
+        "list": page,
+        "under_way": await request.under_way([row["id"] for row in page["data"]]),
         "counts": await request.get("counts", related=filters["related"]),
         "related": filters["related"],
         "text": filters["query"],
