@@ -24,7 +24,7 @@ from emulator.document.event_schemas import (
     with_events,
 )
 from emulator.document.paths import FIXTURES, OPENAPI, PACKAGE
-from emulator.document.published import limited, published, to_openapi_3_0, to_openapi_3_1
+from emulator.document.published import limited, named, published, to_openapi_3_0, to_openapi_3_1
 from emulator.document.tree import (
     Document,
     Node,
@@ -73,11 +73,11 @@ def fresh_bundles() -> dict[str, str]:
     originals = fresh_documents()
     served = {name: with_kinds(published(document)) for name, document in originals.items()}
     strict = {
-        name + OPENAPI_3_0: to_openapi_3_0(map_schemas(document, unconditional))
+        name + OPENAPI_3_0: named(to_openapi_3_0(map_schemas(document, unconditional)))
         for name, document in served.items()
     }
     twins = {
-        name + OPENAPI_3_1: to_openapi_3_1(map_schemas(document, depend))
+        name + OPENAPI_3_1: named(to_openapi_3_1(map_schemas(document, depend)))
         for name, document in served.items()
     }
     return {name: _text(document) for name, document in (originals | strict | twins).items()}

@@ -333,3 +333,42 @@ def _strict(schema: Schema) -> Schema:
             return about | {"anyOf": [_with_null_in_enum(first | {"nullable": True}), *others]}
         case rule:
             return about | {"anyOf": [rule, NULL]}
+
+
+# -- names for generators
+
+
+ALL = "*"
+"""Selects events of every type."""
+
+
+def named(document: Document) -> Document:
+    """Give, in place, each field's schema of values or fields a title, such as ``CustomerObject``.
+
+    Generators that make a type of it and go by the field alone have to number the types. Where a
+    value has no letters, its schema names the constants: of ``*`` Ruby's generator makes none.
+    """
+    schemas = document.get("components", {}).get("schemas", {})
+    for schema in schemas.values():
+        if ALL in schema.get("enum", ()):
+            schema["x-enum-varnames"] = [
+                "ALL" if value == ALL else value.replace(".", "_").upper()
+                for value in schema["enum"]
+            ]
+
+    def name_fields(schema: Schema, before: str) -> None:
+        for field, part in schema.get("properties", {}).items():
+            name(part, before + camel(field))
+        for part in (each for word in SCHEMA_LISTS for each in schema.get(word, ())):
+            name_fields(part, before)
+
+    def name(schema: Schema, title: str) -> None:
+        if title not in schemas and ("enum" in schema or "properties" in schema):
+            schema["title"] = title
+        name_fields(schema, title)
+        if "items" in schema:
+            name(schema["items"], f"{title}Item")
+
+    for title, schema in schemas.items():
+        name_fields(schema, title)
+    return document

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any, get_args
 
@@ -260,6 +260,22 @@ def test_generators_find_no_not(name: str) -> None:
     """Of ``not`` within ``not`` the Java generator of openapi-generator makes no client at all."""
     names = [fragment(part.pointer) for part in schemas(bundles.load(name)) if "not" in part.node]
     assert names == []
+
+
+@pytest.mark.parametrize("name", ["service-3.0", "service-3.1"])
+def test_each_type_that_generators_make_of_a_field_has_a_title_of_its_own(name: str) -> None:
+    parts = bundles.load(name)["components"]["schemas"]
+    titles = Counter(
+        part.node.get("title")
+        for part in schemas(bundles.load(name))
+        if part.pointer[:2] == ("components", "schemas")
+        and "properties" in part.pointer[3:]
+        and ("enum" in part.node or "properties" in part.node)
+    )
+    unnamed = titles.pop(None, 0)
+    assert {title for title, times in titles.items() if times > 1} == set()
+    assert not titles.keys() & parts.keys()
+    assert unnamed < 10, "only where a component has the name"
 
 
 def test_any_event_is_one_schema() -> None:
