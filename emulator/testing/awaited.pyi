@@ -375,9 +375,11 @@ class AsyncEmulator:
         ``scenario(emulator)`` plays what the application does, each time in a new world that starts
         as this one did. It may return a function, which is called after faults have ended and the
         clock was moved by ``afterwards``; what that returns must be the same each time, as must the
-        objects and sums of money of the world. ``only`` has patterns of cases (``5:*``,
+        objects and sums of money of the world. If it yields the function instead, that is also
+        called whenever ``emulator.clock`` is moved later. ``only`` has patterns of cases (``5:*``,
         ``*:twice``, ``lost``), ``ignore`` rules of the audit that count for nothing. ``budget``
-        (seconds, real time) ends the search early, which is a warning, or with ``whole`` an error.
+        (seconds, real time) ends the search early: before one case of each kind was tried that is
+        an error, later a warning, or with ``whole`` an error.
         ``jobs`` is how many runs there are at a time, in threads: then ids differ from run to run,
         and what the function returns must hold none.
 

@@ -86,6 +86,7 @@ def test_the_page_follows_the_product_the_card_and_the_panel(sandbox: Sandbox, s
         sandbox.api.post("/payment-links/", {**offer, "currency": "XAF", "name": "Market"})["url"]
     )
     expect(tab.get_by_test_id("pay")).to_have_text("Pay")
+    expect(tab.get_by_test_id("total")).to_have_text("From 4,000 XAF")
     tab.get_by_test_id(f"product-{basket}").check()
     expect(tab.get_by_test_id("total")).to_have_text("9,500 XAF")
     tab.get_by_test_id("quantity").fill("3")

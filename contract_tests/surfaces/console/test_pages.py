@@ -467,6 +467,17 @@ def test_all_money_is_drawn_and_a_plot_of_a_part_says_so_on_the_axis_of_all(
     assert axes == [["1 Jan 2026"]] * 2, "one axis for all plots of the page"
 
 
+def test_the_deliveries_of_an_endpoint_are_drawn_from_the_first(sandbox: Sandbox) -> None:
+    sandbox.endpoint(inbox(sandbox, "shop"), "invoice.paid")
+    sandbox.subscribe(unit_amount=500, currency="XAF", interval="day")
+    sandbox.advance("104d")
+    sandbox.settle()
+    with visiting(sandbox) as visitor:
+        text = visitor.open("charts").text_of("plot-attempts")
+    assert text.count("invoice.paid: 200") == 2 * 105, "a mark and a line of the table for each"
+    assert "not drawn" not in text
+
+
 def test_coverage_says_how_much_was_used(sandbox: Sandbox) -> None:
     """It begins with what an application that sells subscriptions has not seen."""
     sandbox.customer()

@@ -165,11 +165,16 @@ def instant(text: str) -> datetime:
 MOST_POINTS = 400
 """The most amounts of a curve; of more it has every second or third one, and the last."""
 
+DELIVERY_PAGES = 3
+"""How many pages of an endpoint's deliveries are plotted: more marks of a lane cover each other."""
+
 SENTENCES_OF_CUT: Mapping[str, str] = {
     "events": N_("The last {shown} of {count} events."),
     "subscription": N_("The newest {shown} of {count} subscriptions."),
     "webhook_endpoint": N_("The newest {shown} of {count} webhook endpoints."),
-    "webhook_delivery": N_("{shown} of {count} deliveries, the newest of each endpoint."),
+    "webhook_delivery": N_(
+        "{shown} of {count} deliveries, the newest of each endpoint; earlier ones are not drawn."
+    ),
 }
 """The sentences for a list that is not plotted whole."""
 
@@ -228,7 +233,13 @@ async def collect(get: Get, language: Language, *, pages: int, lanes: int) -> Pl
     subscriptions = await newest(get, "objects", 1, lanes, kind="subscription")
     endpoints = await newest(get, "objects", 1, lanes, kind="webhook_endpoint")
     sent = [
-        await newest(get, "objects", 1, kind="webhook_delivery", related=endpoint["id"])
+        await newest(
+            get,
+            "objects",
+            min(pages, DELIVERY_PAGES),
+            kind="webhook_delivery",
+            related=endpoint["id"],
+        )
         for endpoint in endpoints.rows
     ]
     deliveries = [delivery for newest_sent in sent for delivery in newest_sent.rows]

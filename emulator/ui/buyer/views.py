@@ -235,6 +235,7 @@ class View:
             "terms": self._terms(),
             "trial": self._trial,
             "pricing": self._pricing(),
+            "from_price": self._from_price(),
             "magic_values": magic,
             "values": typed if form else self._prefilled() | (fill.fields if fill else {}),
             "brands": CARD_BRANDS,
@@ -284,6 +285,13 @@ class View:
 
     def _money(self, amount: int) -> str:
         return self.language.money_with_symbol(amount, self.payable.currency)
+
+    def _from_price(self) -> str:
+        """Return the least price, for the summary of a buyer who has not chosen a product yet."""
+        prices = [choice.amount for choice in self.payable.choices if choice.amount is not None]
+        if not prices or len(prices) < len(self.payable.choices):
+            return ""
+        return self.language.gettext("From {amount}", amount=self._money(min(prices)))
 
     def _pricing(self) -> dict[str, Any] | None:
         """Return the prices, for the page's script where the buyer chooses product or quantity."""
