@@ -119,15 +119,15 @@ def subject_of(request: FinishedRequest, response: bytes, world: World) -> str:
 
 def text_line(request: FinishedRequest, subject: str = "", *, styled: bool = False) -> str:
     """Return a request's line: App, status, method, path, subject or result, events, real time."""
-    path, told = request.path, ""
+    path, about = request.path, ""
     if not (path.isascii() and path.isprintable()):
         path = printable(path)
     if subject:
-        told = f"  {printable(subject)}"
+        about = f"  {printable(subject)}"
     if request.events and not subject.startswith("→"):
-        told += f"  {_counted(request.events)}"
+        about += f"  {_counted(request.events)}"
     beginning = _beginning(request.app, request.status, request.method, styled)
-    return f"{beginning}{path}{told}  {round(request.seconds * 1000)} ms"
+    return f"{beginning}{path}{about}  {round(request.seconds * 1000)} ms"
 
 
 # Most requests begin alike and cause the same few events.
@@ -135,12 +135,11 @@ def text_line(request: FinishedRequest, subject: str = "", *, styled: bool = Fal
 
 @lru_cache(maxsize=256)
 def _beginning(app: str | None, status: int, method: str, styled: bool) -> str:
-    shown = str(status)
+    text = str(status)
     if styled:
-        shown = click.style(
-            shown, fg="green" if status < 400 else "yellow" if status < 500 else "red"
-        )
-    return f"{app or '-':<12}  {shown}  {method} "
+        color = "green" if status < 400 else "yellow" if status < 500 else "red"
+        text = click.style(text, fg=color)
+    return f"{app or '-':<12}  {text}  {method} "
 
 
 @lru_cache(maxsize=256)

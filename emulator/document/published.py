@@ -359,7 +359,7 @@ def named(document: Document) -> Document:
     def name_fields(schema: Schema, before: str) -> None:
         for field, part in schema.get("properties", {}).items():
             name(part, before + camel(field))
-        for part in (each for word in SCHEMA_LISTS for each in schema.get(word, ())):
+        for part in (choice for word in SCHEMA_LISTS for choice in schema.get(word, ())):
             name_fields(part, before)
 
     def name(schema: Schema, title: str) -> None:

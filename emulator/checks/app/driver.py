@@ -270,7 +270,7 @@ def _differences(played: Played, baseline: Ending) -> tuple[EndingDifference, ..
     if wanted is None or not wanted.reached or not is_shown(played, baseline):
         return ()
     if case.kind.is_dated:
-        return compare(*(_undated(each, case) for each in (baseline, ending)))
+        return compare(_undated(baseline, case), _undated(ending, case))
     if case.place.about == REFUND:
         return _refund_differences(baseline, wanted, ending)
     if case.place.about == PAYMENT and (ending.failure or wanted.failure):

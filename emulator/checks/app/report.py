@@ -163,7 +163,7 @@ class AppReport(NamedTuple):
     @property
     def blind(self) -> list[Finding]:
         """Why cases show nothing, whatever the application does."""
-        found = []
+        findings = []
         deliveries = [place for place in self.places if place.about == DELIVERY]
         if self.rejected and all(place.is_rejected for place in deliveries):
             number = len(deliveries)
@@ -172,15 +172,15 @@ class AppReport(NamedTuple):
             fix = next(
                 (note["advice"] for note in self.audit if note["rule"] == NOT_ACKNOWLEDGED), ""
             )
-            found.append(Finding("rejected deliveries", title, fix=fix))
+            findings.append(Finding("rejected deliveries", title, fix=fix))
         if self.is_unmoved:
             title = "Your own state is the same whether the buyer pays or not"
             details = ["it does not show what is bought, or that is given away"]
             fix = (
                 "Compare the orders, with their payment, by --check, --check-sqlite or a function."
             )
-            found.append(Finding("own state", title, details, fix))
-        return found
+            findings.append(Finding("own state", title, details, fix))
+        return findings
 
     @property
     def headline(self) -> str:

@@ -50,8 +50,8 @@ def page_of_failed_test(
         # The head of the page says how far the clock went.
         if not title.startswith("clock: ")
     ]
-    told: set[str] = set()
-    parts = [(with_links(title, told), with_links(lines, told)) for title, lines in parts]
+    anchored: set[str] = set()
+    parts = [(with_links(title, anchored), with_links(lines, anchored)) for title, lines in parts]
     return _rendered(
         "failed_test.html",
         test=test,
@@ -82,14 +82,14 @@ _COUNTED = re.compile(
 """A count of events as pytest explains it: ``payments.events.types.count("invoice.paid") == 3``."""
 
 
-def with_links(text: str, told: set[str]) -> Markup:
-    """Return a text in which every id leads to the first place that names it; ``told`` grows."""
+def with_links(text: str, anchored: set[str]) -> Markup:
+    """Return a text in which every id leads to the first place that names it; ``anchored`` grows."""
 
     def link(match: re.Match[str]) -> str:
         id = match[0]
-        if id in told:
+        if id in anchored:
             return f'<a href="#{id}">{id}</a>'
-        told.add(id)
+        anchored.add(id)
         return f'<span id="{id}">{id}</span>'
 
     # As str: a Markup escapes what is put into it; the text is escaped here, and ids need not be.
