@@ -191,10 +191,7 @@ BY_KIND: Mapping[str, Mapping[str, Proof]] = {
             taken.now["attempt_count"] > taken.one["attempt_count"]
             or taken.now["status"] == "pending"
         ),
-        "advance_attempt": lambda taken: (
-            taken.now["attempt_count"] > taken.one["attempt_count"]
-            or taken.now["next_attempt_at"] != taken.one["next_attempt_at"]
-        ),
+        "advance_attempt": changed("attempt_count"),
         "clear_response": lambda taken: taken.counts["inbox"][1] == 200,
     },
     "webhook_endpoint": {"enable": same("enabled", True), "disable": same("enabled", False)},

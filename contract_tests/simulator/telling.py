@@ -128,12 +128,12 @@ def setup(emulator: Emulator, chance: random.Random) -> None:
 def link(emulator: Emulator, chance: random.Random) -> None:
     """A link that is limited, and payments on it."""
     now = emulator.api.get("/_emulator/clock")["now"]
-    later = f"{int(now[:4]) + 1}{now[4:]}" if chance.random() < 0.5 else f"{now[:8]}28T12:00:00Z"
+    soon = f"{now[:11]}{'23:59:59' if now[11:13] < '23' else '23:59:59.999'}Z"
     limits = chance.choice(
         (
             {"validity_type": "one_time"},
             {"validity_type": "limited", "max_usage": 3},
-            {"validity_type": "limited", "expires_at": max(later, now)},
+            {"validity_type": "limited", "expires_at": soon},
             {},
         )
     )
@@ -282,6 +282,37 @@ def directly(emulator: Emulator, chance: random.Random) -> None:
     emulator.api.patch(f"/_emulator/objects/{id}", fields)
 
 
+def block(emulator: Emulator, chance: random.Random) -> None:
+    id = _newest(emulator, "customer", chance)["id"]
+    emulator.api.patch(f"/_emulator/objects/{id}", {"is_blocked": True})
+
+
+def unplanned(emulator: Emulator, chance: random.Random) -> None:
+    """A tester sets something under way that nothing is going to end."""
+    choice = chance.choice(("refund", "transaction", "checkout_session", "invoice"))
+    if choice == "refund":
+        paid = _newest(emulator, "transaction", chance, status="completed")
+        body = {"transaction": paid["id"], "amount": 1}
+        made = emulator.api.post("/v1/refunds/", body)
+        if made["status"] == "pending":
+            emulator.api.post(f"/v1/refunds/{made['id']}/cancel/")
+        else:
+            path = f"/_emulator/refunds/{made['id']}/answer"
+            emulator.api.post(path, {"result": "failed"})
+            emulator.api.patch(f"/_emulator/objects/{made['id']}", {"status": "processing"})
+    elif choice == "transaction":
+        paid = _newest(emulator, "transaction", chance, status="completed")
+        emulator.api.patch(f"/_emulator/objects/{paid['id']}", {"status": "approved"})
+    elif choice == "checkout_session":
+        setup(emulator, chance)
+        made = _newest(emulator, "checkout_session", chance, query="setup")
+        emulator.api.post("/_emulator/clock/advance", {"by": "1d"})
+        emulator.api.patch(f"/_emulator/objects/{made['id']}", {"status": "processing"})
+    else:
+        made = _newest(emulator, "invoice", chance, status="open")
+        emulator.api.patch(f"/_emulator/objects/{made['id']}", {"status": "paid"})
+
+
 def until_next(emulator: Emulator, chance: random.Random) -> None:
     emulator.api.post("/_emulator/clock/advance", {"until": "next"})
 
@@ -302,7 +333,9 @@ SCENES: Mapping[Scene, int] = {
     unconfirmed: 1,
     dispute: 1,
     endpoint: 1,
-    directly: 4,
+    block: 1,
+    unplanned: 3,
+    directly: 3,
     until_next: 4,
 }
 

@@ -200,3 +200,29 @@ def test_what_is_under_way_is_listed_by_id(sandbox: Sandbox) -> None:
     listed = sandbox.control.get("/under-way", ids=f"{made['id']},{idle['id']},nonsense")
     assert [*listed] == [made["id"]]
     assert listed[made["id"]] == explained(sandbox, made)["under_way"]
+
+
+@pytest.mark.parametrize(
+    ("method", "code"),
+    [
+        ({"type": "mobile_money", "phone": PHONE}, "MOBILE_MONEY_REJECTED"),
+        ({"type": "bank_card", "number": "4000000000003220"}, "PAYMENT_METHOD_NOT_SUPPORTED"),
+        ({"type": "mobile_money", "phone": FAILING_PHONE}, "INSUFFICIENT_FUNDS"),
+    ],
+)
+def test_a_payment_is_let_fail_with_a_code_that_fits_its_method(
+    sandbox: Sandbox, method: dict[str, Any], code: str
+) -> None:
+    sandbox.settings(mobile_money="handset")
+    details = {**CARD, **method} if method["type"] == "bank_card" else method
+    made = sandbox.pay(sandbox.method(None, **details))
+    steps = {step["name"]: step for step in explained(sandbox, made)["next_steps"]}
+    assert steps["answer_failed"]["body"] == {"result": "failed", "code": code}
+
+
+def test_a_repeated_renewal_shows_its_period(sandbox: Sandbox) -> None:
+    made = sandbox.subscribe()
+    sandbox.advance("70d")
+    summaries = [step["summary"] for step in explained(sandbox, made)["chain"]]
+    assert any("period from 1 Mar 2026 to 1 Apr 2026" in summary for summary in summaries)
+    assert not any("current_period_start" in summary for summary in summaries)

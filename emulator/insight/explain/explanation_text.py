@@ -35,6 +35,9 @@ LONGEST = 40
 FAILING = ("fail", "give up")
 """The triggers of a subscription whose charge failed."""
 
+PERIOD = ("current_period_start", "current_period_end")
+"""The fields of a subscription that change together."""
+
 TRANSITIONS = {machine.kind: machine.rows for machine in STATE_MACHINES}
 
 
@@ -150,7 +153,13 @@ class StepTexts:
             if isinstance(new, Subscription) and trigger in FAILING
             else ""
         )
-        details = (cause.replace("\N{NO-BREAK SPACE}", " "), self._differences(old, new, names))
+        is_period = {*PERIOD} <= {*names}
+        others = [name for name in names if not (is_period and name in PERIOD)]
+        details = (
+            cause.replace("\N{NO-BREAK SPACE}", " "),
+            self._period(new) if is_period else "",
+            self._differences(old, new, others),
+        )
         fields = "; ".join(filter(None, details))
         if before != after or by:
             return StepText(
@@ -163,6 +172,10 @@ class StepTexts:
             if names
             else None
         )
+
+    def _period(self, subscription: Any) -> str:
+        start, end = (self.language.short_day(getattr(subscription, name)) for name in PERIOD)
+        return self.gettext("period from {start} to {end}", start=start, end=end)
 
     def _differences(self, old: Record, new: Record, names: list[str]) -> str:
         """Return how fields changed; of a long value only that it did."""

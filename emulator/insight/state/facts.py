@@ -606,6 +606,7 @@ FACTS: Mapping[type[Record], Mapping[str, Fact]] = {
             name_of(facts.world, delivery.webhook, facts.language) or delivery.webhook
         ),
         "inbox": _inbox,
+        "attempt": lambda facts, delivery: facts.planned("webhook.attempt"),
         "last_result": _last_result,
     },
     WebhookEndpoint: {

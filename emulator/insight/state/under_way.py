@@ -21,11 +21,14 @@ from emulator.resources.billing import renewals, subscriptions
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.billing.subscriptions import Subscription
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
+from emulator.resources.customers import payment_details
 from emulator.resources.customers.customer_records import Customer
 from emulator.resources.customers.payment_methods import PaymentMethod
 from emulator.resources.payments import operator
+from emulator.resources.payments.intent_operations import REJECTED
 from emulator.resources.payments.payment_intents import (
     INTENTS_UNDER_WAY,
+    NOT_CONFIRMED,
     WAITING_INTENTS,
     PaymentIntent,
 )
@@ -46,7 +49,8 @@ class UnderWay(msgspec.Struct, frozen=True, kw_only=True):
     number of the one that the payment is for; ``amount`` is minor units. At ``until`` (UTC) the
     answer is due or the wait is over; None: nothing ends it. ``retries`` are the instants of the
     charges that follow a failure; after it the subscription is ``unpaid`` if ``gives_up``, and
-    after a success it is active again if ``recovers``.
+    after a success it is active again if ``recovers``. ``fails_with`` is the code with which the
+    payment fails if a tester lets it fail.
     """
 
     object: str
@@ -62,6 +66,7 @@ class UnderWay(msgspec.Struct, frozen=True, kw_only=True):
     gives_up: bool = False
     recovers: bool = False
     is_answerable: bool = False
+    fails_with: str | None = None
 
 
 def under_way(world: World, record: Record, language: Language) -> list[UnderWay]:
@@ -157,6 +162,7 @@ def _payment(world: World, intent: PaymentIntent, language: Language) -> UnderWa
         until=until,
         phone=_action(intent).get("phone"),
         is_answerable=intent.status in WAITING_INTENTS,
+        fails_with=_failure(world, intent, waits_for),
         **follows,
     )
 
@@ -177,6 +183,24 @@ def _wait(intent: PaymentIntent, answer: Job | None) -> tuple[WaitsFor, Timestam
     if action.get("type") == "confirm_card":
         return "confirmation", due or action["expires_at"]
     return "operator", due
+
+
+FAILURES = {"mobile_money": "INSUFFICIENT_FUNDS", "bank_card": "INSUFFICIENT_FUNDS"}
+"""The codes of failures by type of method, where the method has none of its own (B-54)."""
+
+
+def _failure(world: World, intent: PaymentIntent, waits_for: WaitsFor) -> str:
+    """Return the code of the method's magic value, of what the buyer did not do, or of the type."""
+    details = intent.instrument
+    magic = payment_details.magic_of(world, details) if details else None
+    off_session = magic.off_session if magic and intent.subscription else None
+    if own := off_session or (magic.code if magic else None):
+        return own
+    if waits_for == "phone":
+        return REJECTED
+    if waits_for == "confirmation":
+        return NOT_CONFIRMED
+    return FAILURES.get(intent.payment_method_type or "", NOT_CONFIRMED)
 
 
 def _of_invoice(world: World, intent: PaymentIntent, at: Timestamp) -> dict[str, Any]:
@@ -285,10 +309,12 @@ def values(waiting: Sequence[UnderWay], record: Record, language: Language) -> d
         facts["payment_sum"] = language.gettext(
             "{amount} for {invoice}", amount=facts["payment_sum"], invoice=number
         )
-    answerable = next((one.object for one in waiting if one.is_answerable), None)
+    answerable = next((one for one in waiting if one.is_answerable), None)
     phone = next((one.phone for one in waiting if one.phone), None)
     moving = [(one.amount, one.currency) for one in waiting if one.kind == "payment"]
-    return {**facts, "answerable": answerable, "phone": phone, "charge": sums(language, moving)}
+    if answerable is not None:
+        facts |= {"answerable": answerable.object, "fails_with": answerable.fails_with}
+    return {**facts, "phone": phone, "charge": sums(language, moving)}
 
 
 def _of_group(own: Sequence[UnderWay], language: Language) -> dict[str, Any]:
@@ -318,7 +344,7 @@ OF_GROUP = (
 )
 
 NAMES = frozenset(
-    {"is_under_way", "answerable", "phone", "charge"}
+    {"is_under_way", "answerable", "fails_with", "phone", "charge"}
     | {f"{word}s_under_way" for word in GROUPS}
     | {f"{word}_{name}" for word in GROUPS for name in OF_GROUP}
 )
