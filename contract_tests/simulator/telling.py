@@ -25,6 +25,9 @@ KINDS = tuple(proofs_of_sentences.BY_KIND)
 EXPLAINED = 6
 """The objects that are explained after each step."""
 
+CHANGED = 8
+"""How much likelier an object is explained if it has changed since the step before."""
+
 SETTINGS: Mapping[str, Sequence[Any]] = {
     "mobile_money": ("auto", "auto", "handset"),
     "operator_delay": (0, 0, 3600, 300_000),
@@ -365,6 +368,7 @@ def tell(server: LocalServer, seed: int, steps: int, reached: Counter[str]) -> I
         begin(emulator, chance, seed)
         walker = Walker(emulator, seed)
         subscriber(emulator, chance)
+        known: dict[str, Object] = {}
         for number in range(steps):
             with suppress(LookupError, RequestRefused):
                 if chance.random() < 0.6:
@@ -374,15 +378,23 @@ def tell(server: LocalServer, seed: int, steps: int, reached: Counter[str]) -> I
                     walker.step()
             emulator.api.post("/_emulator/clock/advance", {"by": "0s"})
             where = f"walk {seed}, step {number}"
-            yield from (f"{where}: {wrong}" for wrong in examine(emulator, chance, reached))
+            faults = examine(emulator, chance, reached, known)
+            yield from (f"{where}: {wrong}" for wrong in faults)
 
 
-def examine(emulator: Emulator, chance: random.Random, reached: Counter[str]) -> Iterator[str]:
+def examine(
+    emulator: Emulator, chance: random.Random, reached: Counter[str], known: dict[str, Object]
+) -> Iterator[str]:
+    """Examine some objects and a step; those that differ from the ``known`` ones first."""
     seen = view(emulator)
     told = [one for one in seen.objects.values() if one["object"] in KINDS]
     kinds = Counter(one["object"] for one in told)
     # Kinds with few objects are met as often as events and deliveries.
-    weights = [1 / kinds[one["object"]] for one in told]
+    weights = [
+        (1 if one == known.get(one["id"]) else CHANGED) / kinds[one["object"]] for one in told
+    ]
+    known.clear()
+    known.update(seen.objects)
     chosen = {one["id"]: one for one in chance.choices(told, weights, k=EXPLAINED)}
     offered: list[tuple[Object, Any]] = []
     for one in chosen.values():

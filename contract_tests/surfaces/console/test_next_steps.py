@@ -264,7 +264,7 @@ CASES: Mapping[str, tuple[Make, Mapping[str, str | Check]]] = {
     "subscription canceled": (subscription("cancel"), {"reactivate": "active"}),
     "subscription canceled in dunning": (
         subscription("cancel", phone=FAILING_PHONE, then="0s"),
-        {"reactivate": "active"},
+        {"reactivate_charged": "past_due"},
     ),
     "subscription canceled long ago": (
         subscription("cancel", then=f"{DEFAULTS['reactivation_days'] + 1}d"),
