@@ -229,6 +229,29 @@ def test_every_message_is_translated_and_nothing_else(code: str, template: Path)
             )
 
 
+OTHER_WORDS = {
+    "incorrect": "non valide, which forms say",
+    "livraison": "envoi: webhooks are sent, goods are delivered",
+    "rendu": "remboursé, as everywhere else",
+    "unité mineure": "plus petite unité",
+    "comme l’acheteur": "à la place de l’acheteur",
+    "environnement de test": "monde",
+}
+"""French words that the catalog does not use, and the one word for the same thing."""
+
+
+def test_french_has_one_word_for_one_thing() -> None:
+    catalog = read(LOCALES / "fr" / "LC_MESSAGES/messages.po")
+    texts = [
+        text
+        for message in catalog
+        if message.id
+        for text in ([message.string] if isinstance(message.string, str) else message.string)
+    ]
+    found = [(word, text) for word in OTHER_WORDS for text in texts if word in text.lower()]
+    assert found == []
+
+
 def read(file: Path) -> Catalog:
     with file.open("rb") as stream:
         return read_po(stream, locale=None if file.suffix == ".pot" else file.parent.parent.name)
