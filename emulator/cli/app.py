@@ -160,7 +160,7 @@ def app(
     line.output.show(shown_report)
     if report.interrupted:
         return INTERRUPTED
-    if report.has_problems:
+    if report.has_problems or report.is_silent:
         return FOUND
     return UNFINISHED if report.remaining else 0
 

@@ -154,7 +154,19 @@ class AppReport(NamedTuple):
     @property
     def passed(self) -> bool:
         """Whether the scenario ended the same after every fault, at least one of each kind."""
-        return not (self.has_problems or self.missed)
+        return not (self.has_problems or self.missed or self.is_silent)
+
+    @property
+    def shown(self) -> int:
+        """The number of cases that showed something: the others are not counted."""
+        known = {finding.case.name for finding in self.findings}
+        silent = {case.name for case in (*self.unreached, *self.unjudged)} - known
+        return sum(case.name not in silent for case in self.tried)
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether cases were run, and none of them showed anything."""
+        return bool(self.tried) and not self.shown
 
     @property
     def has_problems(self) -> bool:
@@ -209,6 +221,9 @@ class AppReport(NamedTuple):
                 f" not tried: {', '.join(self.missed)}"
             )
             return
+        if not ordered and self.is_silent:
+            yield f"Nothing was shown in {counted(len(self.tried), 'case')}"
+            return
         if not ordered:
             if not self.blind:
                 yield f"No problem in {self._progress}."
@@ -219,8 +234,8 @@ class AppReport(NamedTuple):
 
     @property
     def _progress(self) -> str:
-        every = counted(len(self.tried) + self.remaining, "case")
-        return f"{len(self.tried)} of {every}" if self.remaining else every
+        every = counted(self.shown + self.remaining, "case")
+        return f"{self.shown} of {every}" if self.remaining else every
 
     def report(self) -> Report:
         is_tried = not (self.failure or self.unstable) and self.runs > 0

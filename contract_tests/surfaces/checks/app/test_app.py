@@ -532,6 +532,13 @@ def test_a_rejected_delivery_beside_others_is_not_tried(payments: Emulator) -> N
     assert "Rejected without any fault, so not tried: deliveries " in report.text()
 
 
+def test_cases_that_all_show_nothing_are_no_success(payments: Emulator) -> None:
+    def play(payments: Emulator) -> None:
+        assert payments.pay(order(payments))["status"] == "succeeded"
+
+    assert failing(payments, play, "pending").startswith("Nothing was shown in 1 case\n")
+
+
 def test_each_fault_has_its_section_in_the_guide() -> None:
     kinds, advice = (
         (ROOT / f"docs/guide/{name}.md").read_text("utf-8") for name in ("test-app", "going-live")
@@ -612,6 +619,7 @@ def test_a_scenario_that_wants_the_payment_at_once_shows_nothing(payments: Emula
 
     report = payments.test_app(play, only=["pending", "refused-later"])
     assert [case.name for case in report.unjudged] == ["1:pending"]
+    assert report.headline == "No problem in 1 case.", "the other one is not counted"
     assert (
         "Nothing was shown, since the scenario wants the payment at once: 1:pending.\n"
         in f"{report.text()}\n"
