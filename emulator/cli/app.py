@@ -54,6 +54,18 @@ FOLDER = "PAYMENTS_EMULATOR_FOLDER"
         help="Only 4:drop-after, '4:*' or all of 'twice'. May be repeated.",
     ),
     click.option(
+        "--all",
+        "every",
+        is_flag=True,
+        help="Also the cases at places that are like others.",
+    ),
+    click.option(
+        "--list",
+        "is_listing",
+        is_flag=True,
+        help="Run COMMAND once; list the cases.",
+    ),
+    click.option(
         "--ignore",
         multiple=True,
         metavar="RULE",
@@ -88,6 +100,8 @@ def app(
     check: str,
     file: str | None,
     only: tuple[str, ...],
+    every: bool,
+    is_listing: bool,
     ignore: tuple[str, ...],
     restart: str | None,
     afterwards: str,
@@ -108,7 +122,7 @@ def app(
     after Ctrl-C, with what was found before.
     """
     from emulator.checks.app.cases import KILLED_KINDS
-    from emulator.checks.app.driver import examine
+    from emulator.checks.app.driver import examine, listed
 
     kills = restart is not None or any(KILLED_KINDS in pattern for pattern in only)
     ignored = known_rules(ignore)
@@ -123,9 +137,21 @@ def app(
     )
     try:
         with line.limits(runs.commands) as limits:
+            if is_listing:
+                tried = listed(runs.play, only=only, every=every, kills=kills)
+                click.echo("\n".join(f"{case.name}  {case.sentence}" for case in tried))
+                return 0
             report = examine(
-                runs.play, limits, only=only, ignore=ignored, kills=kills, expected=runs.expected
+                runs.play,
+                limits,
+                only=only,
+                every=every,
+                ignore=ignored,
+                kills=kills,
+                expected=runs.expected,
             )
+    except AssertionError as error:
+        raise click.ClickException(f"The scenario fails without any fault: {error}") from None
     except LookupError as error:
         runs.outputs.kept(is_needed=False)
         raise click.BadParameter(str(error), param_hint="'--only'") from None
@@ -331,6 +357,7 @@ class CommandRuns:
 @click.option(
     "--budget", type=Number(min=0), metavar="SECONDS", help="Start no run after this time."
 )
+@click.option("--all", "every", is_flag=True, help="Also places that are like others.")
 @click.option("--then", "afterwards", type=DURATION, default="2d", help="Time after the scenario.")
 def app_scenario(
     *,
@@ -338,6 +365,7 @@ def app_scenario(
     only: tuple[str, ...],
     ignore: tuple[str, ...],
     budget: float | None,
+    every: bool,
     afterwards: str,
 ) -> None:
     """Try a scenario that the program at the other end of standard input and output plays."""
@@ -374,6 +402,7 @@ def app_scenario(
             starts=False,
             zones=False,
             expected=Expected(afterwards),
+            every=every,
         )
     except LookupError as error:
         raise click.BadParameter(str(error), param_hint="'only'") from None

@@ -368,6 +368,7 @@ class AsyncEmulator:
         budget: float | None = None,
         jobs: int = 1,
         whole: bool = False,
+        every: bool = False,
         afterwards: str = ...,
     ) -> AppReport:
         """Repeat a scenario with each request and webhook that can go wrong; compare the endings.
@@ -380,6 +381,7 @@ class AsyncEmulator:
         ``*:twice``, ``lost``), ``ignore`` rules of the audit that count for nothing. ``budget``
         (seconds, real time) ends the search early: before one case of each kind was tried that is
         an error, later a warning, or with ``whole`` an error.
+        ``every`` also tries the cases at places that are like others.
         ``jobs`` is how many runs there are at a time, in threads: then ids differ from run to run,
         and what the function returns must hold none.
 

@@ -93,6 +93,7 @@ class Emulator(BaseEmulator):
         budget: float | None = None,
         jobs: int = 1,
         whole: bool = False,
+        every: bool = False,
         afterwards: str = AFTERWARDS,
     ) -> AppReport:
         """Repeat a scenario with each request and webhook that can go wrong; compare the endings.
@@ -105,6 +106,7 @@ class Emulator(BaseEmulator):
         ``*:twice``, ``lost``), ``ignore`` rules of the audit that count for nothing. ``budget``
         (seconds, real time) ends the search early: before one case of each kind was tried that is
         an error, later a warning, or with ``whole`` an error.
+        ``every`` also tries the cases at places that are like others.
         ``jobs`` is how many runs there are at a time, in threads: then ids differ from run to run,
         and what the function returns must hold none.
 
@@ -128,6 +130,7 @@ class Emulator(BaseEmulator):
             budget=budget,
             jobs=jobs,
             whole=whole,
+            every=every,
             afterwards=afterwards,
         )
 

@@ -134,7 +134,9 @@ class Place(NamedTuple):
     handles a delivery. ``at`` is its instant in the baseline, ``gaps`` the seconds of the world
     until the delivery that another one waits for, by kind. ``is_rejected``: the application rejects
     this delivery without any fault, so that no fault of it shows anything. ``made_by`` is the
-    number of the request among its operation's that made a refund.
+    number of the request among its operation's that made a refund. Places that are
+    ``alike`` show the application the same: of those only the first is tried, unless all are asked
+    for.
     """
 
     about: str
@@ -147,6 +149,7 @@ class Place(NamedTuple):
     gaps: Mapping[str, float] = {}
     is_rejected: bool = False
     made_by: int = 0
+    alike: str = ""
 
     def __str__(self) -> str:
         if self.about == SCENARIO:
@@ -200,9 +203,11 @@ def cases(
     """Return every fault that makes a difference, at every place, in the order of the attempts.
 
     Each kind has one case in each round, so that a budget which ends early has seen all kinds; and
-    the places of a kind come from all over the scenario, each kind beginning elsewhere.
+    the places of a kind come from all over the scenario, each kind beginning elsewhere, with those
+    first at which most is lost. Reads come last but for the first of each kind: most applications
+    simply read again.
     """
-    columns = []
+    columns, last = [], []
     kinds = [
         kind
         for kind in FAULT_KINDS
@@ -213,14 +218,44 @@ def cases(
         if kind.once:
             column = [*{case.place.title.split()[0]: case for case in reversed(column)}.values()]
         start = number * len(column) // len(kinds)
-        columns.append(_spread([*column[start:], *column[:start]]))
-    return [case for round in zip_longest(*columns) for case in round if case]
+        column = _spread([*column[start:], *column[:start]])
+        column.sort(key=lambda case: (_is_read(case.place), not _is_promising(case.place)))
+        reads = [case for case in column if _is_read(case.place)][1:]
+        columns.append([case for case in column if case not in reads])
+        last.append(reads)
+    rounds = (*zip_longest(*columns), *zip_longest(*last))
+    return [case for round in rounds for case in round if case]
+
+
+GOOD_NEWS = (".completed", ".paid", ".succeeded")
+"""The ends of the types of event on which most applications act."""
+
+
+def _is_read(place: Place) -> bool:
+    return place.about == REQUEST and place.title.startswith("GET ")
+
+
+def _is_promising(place: Place) -> bool:
+    """Return whether most is lost here: where something is made, paid or delivered."""
+    is_news = place.about != DELIVERY or place.title.endswith(GOOD_NEWS)
+    return is_news and (place.about != REQUEST or place.title.startswith("POST "))
+
+
+def distinct(cases: Sequence[Case]) -> list[Case]:
+    """Return the cases without those of a kind at a place that is like one of an earlier case."""
+    seen: set[tuple[str, str, str]] = set()
+    kept = []
+    for case in cases:
+        likeness = (case.kind.name, case.place.about, case.place.alike)
+        if case.place.alike and likeness in seen:
+            continue
+        seen.add(likeness)
+        kept.append(case)
+    return kept
 
 
 def _differs(place: Place, kind: FaultKind) -> bool:
-    is_concerned = kind.about == place.about and not (
-        kind.writes_only and place.title.startswith("GET ")
-    )
+    is_concerned = kind.about == place.about and not (kind.writes_only and _is_read(place))
     effect = place.effects.get(kind.name, kind.then)
     return is_concerned and (kind.kills or kind.is_dated or bool(effect))
 

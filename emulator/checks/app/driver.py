@@ -17,6 +17,7 @@ from emulator.checks.app.cases import (
     cases,
     check_patterns,
     chosen,
+    distinct,
 )
 from emulator.checks.app.dates import undated, undated_rows
 from emulator.checks.app.endings import (
@@ -53,15 +54,17 @@ def examine(
     expected: Expected | None = None,
     starts: bool = True,
     zones: bool = True,
+    every: bool = False,
 ) -> AppReport:
-    """Run the scenario faultless twice, then all cases or those of ``only``; Ctrl-C ends the run.
+    """Run the scenario faultless twice, then its cases or those of ``only``; Ctrl-C ends the run.
 
     ``play`` runs the scenario once in a new world, with the faults of a case or without any;
     several threads call it. ``ignore`` are rules of the audit that count for nothing. ``in_test``:
     the scenario is a test, whose client may do without pauses. ``kills``: the application can be
     killed, and is started again. ``expected`` learns the states around the baseline's steps, which
     ``play`` compares. ``starts``: worlds can begin at another time. ``zones``: the application can
-    run in another time zone. Raises ``LookupError`` for an unknown pattern.
+    run in another time zone. ``every``: also the cases at places that are like others, as ``only``
+    does. Raises ``LookupError`` for an unknown pattern.
     """
     check_patterns(only)
     left_out: set[tuple[str, str]] = set()
@@ -80,7 +83,8 @@ def examine(
         return AppReport(baseline.places, 2, (), unstable=unstable)
     expected = expected or Expected("0s")
     expected.learn(baseline.looks, again.looks, left_out)
-    wanted = chosen(cases(baseline.places, kills=kills, starts=starts, zones=zones), only)
+    possible = cases(baseline.places, kills=kills, starts=starts, zones=zones)
+    wanted = chosen(possible, only) if only or every else distinct(possible)
     tried = [case for case in wanted if not case.place.is_rejected]
     if tried:
         seconds = (time.monotonic() - started) / 2 * len(tried) / limits.workers
@@ -127,6 +131,7 @@ def examine(
         interrupted=runs.interrupted,
         audit=baseline.audit,
         unpaused=unpaused,
+        alike=0 if only else len(possible) - len(wanted),
         left_out=[f"{table}.{name}".rstrip(".") for table, name in sorted(left_out)],
         is_unseen=not baseline.state.is_known,
         is_unmoved=_is_unmoved(baseline, refused),
@@ -142,6 +147,22 @@ def _why_nothing_is_tried(baseline: Ending) -> str | None:
     if baseline.failure is None and not baseline.places:
         return "it sends no request to the service in its world, and gets no webhook"
     return baseline.failure
+
+
+def listed(
+    play: Callable[[Case | None], Ending], *, only: Sequence[str] = (), **possible: bool
+) -> list[Case]:
+    """Run the scenario faultless once; return the cases that :func:`examine` would then try.
+
+    Raises ``LookupError`` for an unknown pattern, and ``AssertionError`` where the scenario fails.
+    """
+    check_patterns(only)
+    every = possible.pop("every", False)
+    baseline = play(None)
+    if baseline.failure:
+        raise AssertionError(baseline.failure)
+    tried = cases(baseline.places, **possible)
+    return chosen(tried, only) if only or every else distinct(tried)
 
 
 class Played(NamedTuple):

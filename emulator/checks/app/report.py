@@ -124,7 +124,8 @@ class AppReport(NamedTuple):
     those in which the scenario wants a payment at once, ``unshown`` those in which it depends on
     the date or on a refund, ``audit`` what the baseline shows.
     ``unpaused`` are rules about pauses that were left out because the test waits nowhere,
-    ``left_out`` are tables and columns. ``repeat`` repeats a case; ``{case}`` stands for its name.
+    ``left_out`` are tables and columns, ``alike`` counts the cases that were left out at places
+    that are like others. ``repeat`` repeats a case; ``{case}`` stands for its name.
 
     ``missed`` are the kinds of which the budget allowed no case, ``rejected`` the cases of
     deliveries that the application rejects without any fault. ``is_unseen``: the application's own
@@ -149,6 +150,7 @@ class AppReport(NamedTuple):
     is_unseen: bool = False
     is_unmoved: bool = False
     left_out: Sequence[str] = ()
+    alike: int = 0
     repeat: str = "--only {case}"
 
     @property
@@ -276,6 +278,11 @@ class AppReport(NamedTuple):
             f"{counted(places[REQUEST], 'request')}, {counted(places[DELIVERY], 'delivery')},"
             f" {self.runs} runs."
         )
+        if self.alike:
+            yield (
+                f"Left out: {counted(self.alike, 'case')} at places like others (the same"
+                " operation, the same outcome); --all or every=True tries them."
+            )
         numbers = [*dict.fromkeys(str(case.place.number) for case in self.rejected)]
         if numbers and not self.blind:
             yield f"Rejected without any fault, so not tried: deliveries {', '.join(numbers)}."
@@ -324,6 +331,7 @@ class AppReport(NamedTuple):
             ],
             "unstable": [_sentence(difference) for difference in self.unstable],
             "remaining": self.remaining,
+            "alike": self.alike,
             "unreached": [case.name for case in self.unreached],
             "interrupted": self.interrupted,
             "audit": [*self.audit],

@@ -80,6 +80,7 @@ def try_scenario(
     budget: float | None,
     jobs: int,
     whole: bool,
+    every: bool,
     afterwards: str,
 ) -> AppReport:
     """Return a scenario's report, in worlds with the start of ``emulator``, ``jobs`` at a time.
@@ -113,6 +114,7 @@ def try_scenario(
         in_test=True,
         expected=expected,
         zones=False,
+        every=every,
     )
     report = report._replace(repeat='payments.test_app(scenario, only=["{case}"])')
     if report.interrupted:
@@ -264,7 +266,8 @@ def _places(
     return [*places, _whole_scenario(whole)] if places else []
 
 
-def _request_places(requests: Iterable[JSON], whole: Iterable[JSON]) -> list[Place]:
+def _request_places(requests: Iterable[JSON], whole: Sequence[JSON]) -> list[Place]:
+    by_id = {request["id"]: request for request in whole}
     # The helpers for tests wait for each response, however long it takes.
     helped = {
         request["id"] for request in whole if request["request_headers"].get("user-agent") == HELPER
@@ -280,17 +283,19 @@ def _request_places(requests: Iterable[JSON], whole: Iterable[JSON]) -> list[Pla
         seen[operation] += 1
         match: PlaceMatch = {"operation": operation, "nth": seen[operation]}
         effects: dict[str, None] = {"hung": None} if request["id"] in helped else {}
-        places.append(
-            Place(
-                REQUEST,
-                number,
-                title_of(request["method"], request["path"]),
-                match,
-                effects,
-                at=request["created_at"],
-            )
-        )
+        title = title_of(request["method"], request["path"])
+        alike = likeness(by_id[request["id"]], is_helped=request["id"] in helped)
+        at = request["created_at"]
+        places.append(Place(REQUEST, number, title, match, effects, at=at, alike=alike))
     return places
+
+
+def likeness(request: JSON, *, is_helped: bool) -> str:
+    """Return the same text for requests with the same fields and outcome: status and changes."""
+    fields = request["request_body"]
+    names = sorted(fields) if isinstance(fields, dict) else []
+    kinds = sorted({change["kind"] for change in request["changes"]})
+    return f"{request['operation']} {names} {request['status']} {kinds} {is_helped}"
 
 
 HOUR, RETRIES = 3600, 36 * 3600
@@ -302,6 +307,7 @@ def _delivery_places(exported: JSON, after: JSON) -> list[Place]:
     rows, events = [*_rows(exported, "webhook_delivery").values()], _rows(exported, "event")
     ends = _rows(after, "webhook_delivery")
     seen: Counter[str] = Counter()
+    latest: dict[str | None, str] = {}
     places = []
     for number, row in enumerate(rows, 1):
         type, subject = row["event_type"], _subject(events.get(row["event"]))
@@ -338,6 +344,11 @@ def _delivery_places(exported: JSON, after: JSON) -> list[Place]:
             **({} if later else {"swapped": None}),
         }
         match: PlaceMatch = {"event": type, "nth": seen[type]}
+        # What came before about its customer is the state that it meets.
+        before = latest.get(subject, "")
+        latest[subject] = type
+        status = _object(events.get(row["event"])).get("status")
+        alike = f"{type} {status} after {before} {sorted(effects)} {bool(gaps)}"
         takes = max((attempt["duration_ms"] for attempt in row["attempts"]), default=0) / 1000
         waits = {"swapped": later[0][0] if later else 0.0, "overlapping": HOUR}
         places.append(
@@ -351,6 +362,7 @@ def _delivery_places(exported: JSON, after: JSON) -> list[Place]:
                 row["created_at"],
                 waits,
                 _is_rejected(ends.get(row["id"], row)),
+                alike=alike,
             )
         )
     return places
@@ -369,8 +381,12 @@ def _rows(exported: JSON, kind: str) -> dict[str, JSON]:
     return {row["id"]: row for row in rows.values()}
 
 
+def _object(event: JSON | None) -> JSON:
+    return event["data"]["object"] if event else {}
+
+
 def _subject(event: JSON | None) -> str | None:
-    subject = event["data"]["object"] if event else {}
+    subject = _object(event)
     return subject.get("customer") or subject.get("id")
 
 
@@ -387,9 +403,17 @@ def _payment_places(exported: JSON) -> list[Place]:
         url = sessions.get(intent["checkout_session"], {}).get("success_url")
         effects: dict[str, None] = {} if _is_here(url) else {"redirected-unpaid": None}
         title = plain_money(intent["amount"], intent["currency"])
+        # An attempt after a failed one at the same session meets another state.
+        failed = any(
+            other["last_error"] and other["checkout_session"] == intent["checkout_session"]
+            for other in made
+        )
         if intent["status"] == "succeeded":
             at = transactions.get(intent["transaction"], intent)["created_at"]
-            places.append(Place(PAYMENT, number, title, {"nth": number}, effects, at=at))
+            session = sessions.get(intent["checkout_session"], {}).get("mode", "")
+            alike = f"{session} {intent['payment_method_type']} {sorted(effects)} {failed}"
+            match: PlaceMatch = {"nth": number}
+            places.append(Place(PAYMENT, number, title, match, effects, at=at, alike=alike))
     return places
 
 
@@ -408,6 +432,7 @@ def _session_places(exported: JSON) -> list[Place]:
             if row["currency"]
             else row["status"],
             PlaceMatch(nth=number),
+            alike=f"{row['mode']} {row['status']} {bool(row['amount_total'])}",
         )
         for number, row in enumerate(_rows(exported, "checkout_session").values(), 1)
         if _is_here(row.get("success_url"))
@@ -431,6 +456,7 @@ def _refund_places(exported: JSON, whole: Iterable[JSON]) -> list[Place]:
             plain_money(row["amount"], row["currency"]),
             PlaceMatch(nth=number),
             made_by=made[row["id"]],
+            alike=row["payment_method_type"],
         )
         for number, row in refunds
         if row["status"] in ("processing", "succeeded") and row["id"] in made

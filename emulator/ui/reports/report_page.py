@@ -83,7 +83,7 @@ _COUNTED = re.compile(
 
 
 def with_links(text: str, anchored: set[str]) -> Markup:
-    """Return a text in which every id leads to the first place that names it; ``anchored`` grows."""
+    """Return a text in which every id leads to its first place; ``anchored`` grows."""
 
     def link(match: re.Match[str]) -> str:
         id = match[0]

@@ -680,13 +680,14 @@ const eventLine = (event, mark) => `  ${event.created_at}  ${mark} ${event.type}
 async function testScenario(
   payments,
   scenario,
-  { only = [], ignore = [], budget, whole = false, afterwards = "2d" } = {},
+  { only = [], ignore = [], budget, whole = false, every = false, afterwards = "2d" } = {},
 ) {
   const [program, ...first] = emulatorCommand();
   const options = [
     ...only.flatMap((name) => ["--only", name]),
     ...ignore.flatMap((rule) => ["--ignore", rule]),
     ...(budget === undefined ? [] : ["--budget", String(budget)]),
+    ...(every ? ["--all"] : []),
     ...["--then", afterwards],
   ];
   const child = spawn(program, [...first, "test", "scenario", ...options], { stdio: ["pipe", "pipe", "pipe"], windowsHide: true });

@@ -138,6 +138,8 @@ export interface AppOptions {
   /** Seconds of real time after which no run starts; what remains then is a warning, or with `whole` an error. */
   budget?: number;
   whole?: boolean;
+  /** Also try the cases at places that are like others. */
+  every?: boolean;
   /** How far the clock is moved after the scenario; default `"2d"`. */
   afterwards?: string;
 }
