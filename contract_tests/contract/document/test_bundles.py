@@ -19,7 +19,7 @@ import pytest
 from contract_tests import ROOT
 from contract_tests.contract.document.reader import Document
 from emulator.document import bundles
-from emulator.document.bundle import DocumentError, bundle
+from emulator.document.bundle import DocumentError, bundle, plural
 from emulator.document.tree import fragment, pointer_of
 
 LOAD = "import sys; from emulator.document import bundles; "
@@ -228,3 +228,16 @@ def test_a_pointer_reads_the_escapes(reference: str, steps: tuple[str, ...]) -> 
 @pytest.mark.parametrize(("reference", "steps"), POINTERS)
 def test_a_fragment_writes_the_escapes(reference: str, steps: tuple[str, ...]) -> None:
     assert fragment(steps) == reference
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("Customer", "customers"),
+        ("WebhookDelivery", "webhook deliveries"),
+        ("GiftKey", "gift keys"),
+        ("Address", "addresses"),
+    ],
+)
+def test_a_list_is_described_in_the_plural(name: str, words: str) -> None:
+    assert plural(name) == words

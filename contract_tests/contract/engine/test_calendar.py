@@ -66,6 +66,13 @@ def test_a_month_or_year_keeps_the_anchors_day_or_the_months_last(interval: str)
             assert at == f"{at_year}-{at_month:02d}-{at_day:02d}T10:20:30.456Z"
 
 
+def test_days_and_weeks_have_their_length() -> None:
+    """B-42."""
+    anchor = "2026-02-27T09:30:00.000Z"
+    assert calendar.step(anchor, "day", 2) == "2026-03-01T09:30:00.000Z"
+    assert calendar.step(anchor, "week", 2) == "2026-03-13T09:30:00.000Z"
+
+
 @pytest.mark.parametrize("interval", ["day", "week", "month", "year"])
 def test_beyond_the_calendar_is_its_last_instant_which_no_clock_reaches(interval: str) -> None:
     for count in (10**7, 10**24):

@@ -217,6 +217,7 @@ LOWER_IBAN = IBAN.lower()
         ("4242 4242 4242 4242", "****4242"),
         ('{"number":"6304000000000000003","cvc":"123"}', '{"number":"****0003","cvc":"***"}'),
         ('{"cvc" : 123', '{"cvc" : ***'),
+        ('{"note":"4242424242424242","note":"x"}', '{"note":"****4242","note":"x"}'),
         ("MT84MALT011000012345MTLCAST001S", "****"),
         ("Bearer sk_test_shop and pk_prod_shop", "Bearer sk_test_**** and pk_prod_****"),
         (

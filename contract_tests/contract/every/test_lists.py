@@ -9,13 +9,22 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from contract_tests.contract.document.reader import Part, flat, operations, parameters
+from contract_tests.contract.document.reader import (
+    Part,
+    flat,
+    operations,
+    parameters,
+    properties,
+    resolved,
+    responses,
+)
 from contract_tests.contract.every.conftest import factory_in
 from contract_tests.contract.every.values import SERVICE, of_service, query_of
 from contract_tests.support.sandbox import RunningServer, Sandbox
 from emulator.checks.document.object_factory import PREREQUISITES, CannotCreate, documented
 from emulator.core import lists
 from emulator.document import bundles
+from emulator.document.tree import at as node_at
 from emulator.engine import reading
 
 LISTS = {
@@ -64,13 +73,24 @@ def filled(server: RunningServer, hook: str) -> Iterator[Filled]:
         factory = factory_in(sandbox, hook)
         shared = factory.object("customer", {})
         for day in (0, 1):
-            for number, kind in enumerate(kinds):
+            # Twice on day two, so that a page is in the middle and things were made at one instant.
+            for number, kind in enumerate(kinds * (day + 1)):
                 scene = {} if day and number % 3 == 0 else {"customer": shared}
                 with suppress(CannotCreate, LookupError):
                     made.append(factory.object(kind, scene)["id"])
+            # A buyer without an email, who is ordered before those who have one.
+            sandbox.buy(sandbox.session())
             sandbox.advance("1d")
         for webhook in sandbox.api.get("/webhooks/", enabled="true")["data"]:
             sandbox.act(webhook, "test")
+            sandbox.act(webhook, "test")
+        sandbox.product(name="Mat", unit_amount=700)
+        for line1 in ("1 Rue du Port", "2 Rue du Port"):
+            address = {"line1": line1, "city": "Libreville", "country": "GA"}
+            sandbox.api.post(f"/customers/{shared['id']}/addresses/", address)
+        for reason in ("duplicate", "fraudulent"):
+            deposit = sandbox.deposit()
+            sandbox.api.post("/refunds/", {"transaction": deposit["id"], "reason": reason})
         yield Filled(sandbox, list(dict.fromkeys(made)))
 
 
@@ -114,6 +134,42 @@ def test_a_list_has_the_order_that_it_is_asked_for(filled: Filled, path: str) ->
         )
         listed = filled.all(at, ordering=ordering)
         assert listed == (ascending[::-1] if ordering.startswith("-") else ascending), ordering
+
+
+MEDIA = ("content", "application/json", "schema")
+
+
+def may_be_null(path: str, field: str) -> bool:
+    """Return whether the document lets a field of a list's objects be null."""
+    operation = next(operation for operation in of_service("GET") if operation.path == path)
+    response = dict(responses(SERVICE, operation))["200"]
+    listed = Part((*response.pointer, *MEDIA), node_at(response.node, MEDIA))
+    data = flat(SERVICE, properties(SERVICE, listed)["data"])
+    row = Part((*data.pointer, "items"), data.node["items"])
+    return bool(resolved(SERVICE, properties(SERVICE, row)[field]).node.get("nullable"))
+
+
+@pytest.mark.parametrize("path", [path for path, query in LISTS.items() if "ordering" in query])
+def test_what_is_ordered_has_ties_and_null_wherever_there_may_be(filled: Filled, path: str) -> None:
+    """Else the rules about them would have nothing to decide above."""
+    everything = filled.all(filled.path(path))
+    created = [row["created_at"] for row in everything]
+    assert 1 < len(set(created)) < len(created)
+    for field in {name.lstrip("-") for name in LISTS[path]["ordering"].node["enum"]}:
+        nulls = [row[field] for row in everything].count(None)
+        assert (nulls > 1) is may_be_null(path, field), field
+        assert len({row[field] for row in everything} - {None}) > 1, field
+
+
+@pytest.mark.parametrize("path", LISTS)
+def test_a_page_in_the_middle_leads_both_ways(filled: Filled, path: str) -> None:
+    """B-19."""
+    api, at = filled.sandbox.api, filled.path(path)
+    everything = filled.all(at)
+    assert len(everything) >= 3, "or no page would be in the middle above"
+    middle = api.get(at, page=2, page_size=1)["pagination"]
+    neighbors = [api.request("GET", middle[way]).json()["data"] for way in ("previous", "next")]
+    assert neighbors == [everything[:1], everything[2:3]]
 
 
 @pytest.mark.parametrize("path", LISTS)
@@ -211,6 +267,21 @@ def test_a_filter_takes_out_what_does_not_fit(filled: Filled, path: str) -> None
                 name,
                 value,
             )
+
+
+@pytest.mark.parametrize(
+    "path", [path for path, query in LISTS.items() if query.keys() - NOT_A_FIELD]
+)
+def test_each_filter_has_rows_that_fit_and_rows_that_do_not(filled: Filled, path: str) -> None:
+    """Else it would have nothing to decide above."""
+    everything = filled.all(filled.path(path))
+    for name, schema in LISTS[path].items():
+        if name in NOT_A_FIELD:
+            continue
+        values = values_of(name, schema, everything)
+        fitting = [sum(map(fits(name, value), everything)) for value in values]
+        assert any(fitting), f"no row fits any value of {name}"
+        assert min(fitting) < len(everything), f"all rows fit every value of {name}"
 
 
 def test_filters_work_together_with_an_order(filled: Filled) -> None:

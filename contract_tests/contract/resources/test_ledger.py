@@ -15,6 +15,7 @@ from emulator.resources.checkout import hosted_payments
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
 from emulator.resources.customers.customer_records import Customer
 from emulator.resources.ledger import Imbalance
+from emulator.resources.payments import refunds
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.transactions import Transaction
 from emulator.resources.registry import OPERATIONS
@@ -87,6 +88,13 @@ def test_a_refund_moves_money_back_but_the_fees(harness: RulesHarness) -> None:
     assert books(harness)["buyers"] == 0
 
 
+def test_a_full_refund_leaves_the_merchant_with_the_fees(harness: RulesHarness) -> None:
+    """B-56, B-57."""
+    deposit = paid(harness)
+    harness.do("createRefund", transaction=deposit.id)
+    assert books(harness) == {"buyers": 0, "merchant": -195, "fees": 145, "commissions": 50}
+
+
 def test_a_dispute_moves_no_money(harness: RulesHarness) -> None:
     """B-56: the buyer has it back once the dispute is lost. This card is disputed after a day."""
     harness.run(hosted_payments.pay_session, id=session(harness).id, payment=DISPUTED)
@@ -156,6 +164,31 @@ def test_nothing_is_paid_complete_or_refunded_without_its_money(harness: RulesHa
         (deposit, {"amount_refunded": 10}),
         (customer, spent),
     )
+
+
+@pytest.mark.parametrize(
+    "back", [{"status": "failed"}, {"amount_refunded": 5000}], ids=["dispute", "refunds"]
+)
+def test_nobody_gets_more_back_than_was_paid(harness: RulesHarness, back: dict[str, Any]) -> None:
+    """B-56: the buyer has all of it back already, by a lost dispute or by refunds."""
+    deposit = paid(harness)
+    with harness.world.unit_of_work():
+        deposit = harness.world.replace(deposit, **back)
+    harness.world.strict = True
+
+    def refund_once_more(world: World) -> None:
+        refund = refunds.STATE_MACHINE.create(
+            world,
+            "send",
+            {"transaction": deposit.id, "reason": None, "description": None},
+            amount=100,
+            currency=deposit.currency,
+            payment_method_type=deposit.payment_method_type,
+        )
+        refunds.answer(world, refund, None)
+
+    with pytest.raises(Imbalance, match=f"returned of {deposit.id} by "):
+        harness.run(refund_once_more)
 
 
 def test_a_world_that_is_not_strict_only_notes_the_failure(harness: RulesHarness) -> None:

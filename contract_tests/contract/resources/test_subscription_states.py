@@ -249,6 +249,32 @@ def test_the_currency_is_the_bodys_or_else_the_apps_main_one(sandbox: Sandbox) -
     assert sandbox.subscribe(unit_amount=1, interval="month", currency="EUR")["currency"] == "EUR"
 
 
+def test_a_method_that_cannot_be_charged_takes_no_new_subscribers(sandbox: Sandbox) -> None:
+    """Create body: it must belong to the customer and be active."""
+    method = sandbox.method()
+    sandbox.control.patch(f"/objects/{method['id']}", {"status": "inactive"})
+    body = {"customer": method["customer"], "unit_amount": 500, "interval": "month"}
+    error = sandbox.api.rejected(
+        "POST",
+        "/subscriptions/",
+        422,
+        "INVALID_FIELD",
+        json={**body, "payment_method": method["id"]},
+    )
+    assert error["param"] == "payment_method"
+
+
+def test_an_end_date_is_later_than_now(sandbox: Sandbox) -> None:
+    """B-40."""
+    body = {"customer": sandbox.customer()["id"], "unit_amount": 500, "interval": "month"}
+    error = sandbox.api.rejected(
+        "POST", "/subscriptions/", 422, "INVALID_FIELD", json={**body, "ends_at": sandbox.now}
+    )
+    assert error["param"] == "ends_at"
+    ends_at = sandbox.now.replace(".000Z", ".001Z")
+    assert sandbox.api.post("/subscriptions/", {**body, "ends_at": ends_at})["ends_at"] == ends_at
+
+
 def test_a_subscription_is_canceled_once(sandbox: Sandbox) -> None:
     """B-47: a second cancellation has its own code, whichever way it is asked; an explicit false
     cancels at once.

@@ -32,6 +32,29 @@ def test_the_retry_days_are_a_setting(sandbox: Sandbox, days: list[int], attempt
     assert sandbox.status(subscription) == "unpaid"
 
 
+def test_each_retry_comes_so_many_days_after_the_first_failure(sandbox: Sandbox) -> None:
+    """B-45: by default 1, 3, 5 and 7."""
+    sandbox.subscribe(FAILING_PHONE)
+    sandbox.advance("20d")
+    failures = [
+        event["created_at"][:10]
+        for event in sandbox.events()
+        if event["type"] == "subscription.payment_failed"
+    ]
+    assert failures == [f"2026-01-0{day}" for day in (1, 2, 4, 6, 8)]
+
+
+@pytest.mark.parametrize(("reading", "invoices"), [("skipped", 1), ("charged", 2)])
+def test_periods_are_charged_while_one_is_owed_by_an_assumption(
+    sandbox: Sandbox, reading: str, invoices: int
+) -> None:
+    """B-45, ``past_due_periods``."""
+    sandbox.settings(renewal_retry_days=[60], assumptions={"past_due_periods": reading})
+    sandbox.subscribe(FAILING_PHONE)
+    sandbox.advance_to("2026-02-02")
+    assert len(sandbox.invoices("status")) == invoices
+
+
 # -- collected by invoice
 
 
@@ -284,6 +307,21 @@ def test_retries_whose_days_came_while_the_buyer_was_paying_are_one(sandbox: San
         with sandbox.expect(*events):
             sandbox.advance(span)
         assert sandbox.status(subscription) == status
+
+
+def test_a_retry_of_the_instant_at_which_the_payment_ends_is_one_with_those_before(
+    sandbox: Sandbox,
+) -> None:
+    """B-45."""
+    sandbox.settings(renewal_retry_days=[1, 2, 6])
+    sandbox.subscribe(FAILING_PHONE)
+    sandbox.settle()
+    sandbox.control.post("/faults", {"then": {"outage": "silent"}, "ends_at": "48h"})
+    sandbox.buy(
+        sandbox.api.get("/invoices/")["data"][0], {"type": "mobile_money", "phone": FAILING_PHONE}
+    )
+    with sandbox.expect("payment_intent.failed", *FAILED):
+        sandbox.advance("3d")
 
 
 @pytest.mark.parametrize(("stop", "go_on"), [("pause", "resume"), ("cancel", "reactivate")])

@@ -126,6 +126,34 @@ def test_a_trial_that_stands_still_is_not_announced(sandbox: Sandbox, stop: str)
         sandbox.advance_to("2026-01-10")
 
 
+def test_a_trial_is_announced_once(sandbox: Sandbox) -> None:
+    """B-43: not again after a pause."""
+    trial = sandbox.subscribe(trial_period_days=10)
+    with sandbox.expect("subscription.trial_will_end"):
+        sandbox.advance_to("2026-01-09")
+    with sandbox.expect():
+        sandbox.act(trial, "pause")
+        sandbox.act(trial, "resume")
+        sandbox.advance_to("2026-01-10")
+
+
+@pytest.mark.parametrize(("day", "status"), [("2026-01-10", "trialing"), ("2026-01-11", "active")])
+def test_a_paused_trial_goes_on_until_its_end(sandbox: Sandbox, day: str, status: str) -> None:
+    """B-46: to be resumed at the very end of the trial, or later, is to be active."""
+    trial = sandbox.subscribe(trial_period_days=10)
+    sandbox.act(trial, "pause")
+    sandbox.advance_to(day)
+    assert sandbox.act(trial, "resume")["status"] == status
+
+
+def test_what_was_paused_when_active_is_active_again(sandbox: Sandbox) -> None:
+    """B-46, B-48: a trial that was reactivated is active although its end is ahead."""
+    trial = sandbox.subscribe(trial_period_days=10)
+    for action in ("cancel", "reactivate", "pause"):
+        sandbox.act(trial, action)
+    assert sandbox.act(trial, "resume")["status"] == "active"
+
+
 # -- changes
 
 
@@ -140,6 +168,32 @@ def test_a_cancel_is_scheduled_by_action_change_or_creation(sandbox: Sandbox) ->
         sandbox.act(paused, "pause")
     for subscription in (by_action, by_patch, at_creation, paused):
         assert sandbox.shown(subscription)["cancel_at_period_end"] is True
+
+
+def test_a_scheduled_cancel_ends_it_without_a_charge(sandbox: Sandbox) -> None:
+    """B-47, States of a subscription."""
+    subscription = sandbox.subscribe()
+    sandbox.act(subscription, "cancel", cancel_at_period_end=True)
+    with sandbox.expect("subscription.canceled"):
+        sandbox.advance_to("2026-02-01")
+    assert sandbox.shown(subscription)["canceled_at"] == sandbox.now
+
+
+def test_a_reactivation_clears_the_cancellation(sandbox: Sandbox) -> None:
+    """B-48."""
+    subscription = sandbox.subscribe(cancel_at_period_end=True)
+    sandbox.act(subscription, "cancel")
+    reactivated = sandbox.act(subscription, "reactivate")
+    assert (reactivated["canceled_at"], reactivated["cancel_at_period_end"]) == (None, False)
+
+
+def test_what_is_past_its_end_date_is_not_reactivated(sandbox: Sandbox) -> None:
+    """B-40, B-48."""
+    subscription = sandbox.subscribe(ends_at="2026-01-05T00:00:00Z")
+    sandbox.act(subscription, "cancel")
+    sandbox.advance_to("2026-01-05")
+    path = f"/subscriptions/{subscription['id']}/reactivate/"
+    sandbox.api.rejected("POST", path, 422, "INVALID_STATUS_TRANSITION")
 
 
 def test_a_scheduled_cancel_is_taken_back(sandbox: Sandbox) -> None:

@@ -157,6 +157,14 @@ def test_waiting_ends_with_what_was_waited_for(sandbox: Sandbox, path: str, what
     assert sandbox.control.get(path, **what, wait=30)["data"] == [object]
 
 
+def test_the_stream_of_the_console_has_one_request_id(sandbox: Sandbox) -> None:
+    query = {"app": sandbox.key.removeprefix("sk_test_")}
+    url = f"{sandbox.url}/_emulator/console/stream"
+    with http_client(params=query) as client, client.stream("GET", url) as response:
+        assert response.status_code == 200
+        assert len(response.headers.get_list("request-id")) == 1
+
+
 # -- the inbox: a receiver without set-up, which is a webhook's target like any other
 
 

@@ -50,6 +50,7 @@ def test_lines_break_between_words_and_between_characters_of_east_asia() -> None
         ("אבג abc דהו", "והד abc גבא"),
         ("abc אבג 123 def", "abc 123 גבא def"),
         ("אבג 1,234.50 דה", "הד 1,234.50 גבא"),
+        ("אבג ١,٢ דה", "הד ١,٢ גבא"),
         ("car (אבג) x", "car (גבא) x"),
         ("אב (a) ג", "ג (a) בא"),
     ],
