@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from emulator.cli.optional_modules import left_out
 from emulator.cli.options import (
     ASSUMPTION,
     CLOCK_START,
@@ -159,8 +160,9 @@ def make_server(
 
     Options that a command does not have are those of a server for this machine alone, on any port.
     """
-    from emulator.server.sandbox import Options
-    from emulator.server.server import Server
+    with left_out():
+        from emulator.server.sandbox import Options
+        from emulator.server.server import Server
 
     host = _permitted_host(chosen)
     mode, at = chosen["clock"]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from emulator.cli.optional_modules import left_out
 from emulator.cli.options import writing
 from emulator.document.paths import GUIDE
 
@@ -80,9 +81,10 @@ def public_url(chosen: Mapping[str, Any]) -> str | None:
 @contextmanager
 def own_sandbox(**options: Any) -> Iterator[str]:
     """Run a sandbox in this process in the block; yield its URL. Raises ``ClickException``."""
-    from emulator.server.sandbox import Options
-    from emulator.server.server import Server
-    from emulator.server.thread import DidNotStart, ServerThread
+    with left_out():
+        from emulator.server.sandbox import Options
+        from emulator.server.server import Server
+        from emulator.server.thread import DidNotStart, ServerThread
 
     server = Server(Options(**options), "127.0.0.1", 0)
     try:

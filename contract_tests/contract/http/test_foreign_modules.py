@@ -9,9 +9,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import suppress
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from contract_tests.surfaces.cli.terminal import COMMAND, clean
 
@@ -158,3 +162,51 @@ def test_serve_loads_nothing_of_the_optional_packages(tmp_path: Path) -> None:
         for name in names
         if f"{name}.".startswith(tuple(f"{package}." for package in OPTIONAL))
     ] == []
+
+
+def installation(name: str) -> set[str]:
+    """Return the distributions that installing one brings: what it requires, and what those do."""
+    brought: set[tuple[str, frozenset[str]]] = set()
+    waiting = [Requirement(name)]
+    while waiting:
+        wanted = waiting.pop()
+        key = canonicalize_name(wanted.name), frozenset(wanted.extras)
+        if key in brought:
+            continue
+        brought.add(key)
+        # What another system needs is not installed here.
+        with suppress(metadata.PackageNotFoundError):
+            waiting += [
+                required
+                for required in map(Requirement, metadata.requires(wanted.name) or ())
+                if required.marker is None
+                or any(required.marker.evaluate({"extra": extra}) for extra in ("", *key[1]))
+            ]
+    return {name for name, _ in brought}
+
+
+def test_serve_loads_nothing_that_its_installation_does_not_bring() -> None:
+    """So that a start takes the same time beside a user's other packages."""
+    script = (
+        "import atexit, sys",
+        "atexit.register(lambda: print(*sys.modules))",
+        "from emulator.cli.main import cli",
+        "cli(['serve', '--quiet', '--port', '0', '--exit-with-stdin'])",
+    )
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", "\n".join(script)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=True,
+        env=clean(PYTHONPATH=os.pathsep.join(sys.path)),
+    )
+    names = {name.partition(".")[0] for name in done.stdout.splitlines()[-1].split()}
+    assert {"connexion", "httpx"} < names
+    owners, brought = metadata.packages_distributions(), installation("payments-emulator")
+    others = {
+        name
+        for name in names.intersection(owners)
+        if not brought.intersection(map(canonicalize_name, owners[name]))
+    }
+    assert others == set()
