@@ -1,8 +1,8 @@
 """``python -m contract_tests.where NUMBER``: what an assumption decides, and every place where it
 is kept.
 
-The rule, the places of the OpenAPI documents that cite it, its code, its tests, its question to a
-service and the recipe for its change: a line each, with file and line.
+The rule, the places of the OpenAPI documents that cite it, its code, its tests, its guards, its
+question to a service and the recipe for its change: a line each, with file and line.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ USAGE = "usage: python -m contract_tests.where NUMBER, as in B-01"
 COLUMNS = 100
 
 RULES = ROOT / "fixtures" / "assumptions.yaml"
+GUARDS = ROOT / "contract_tests" / "guards.yaml"
 RECIPES = ROOT / "docs" / "contributing" / "recipes.md"
 
 NUMBERS = re.compile(r"\bB-(?P<first>\d+)(?: to B-(?P<last>\d+))?\b")
@@ -120,6 +121,14 @@ def in_probes(number: str) -> Iterator[Place]:
             yield Place(file, line, " ".join(keys_above(lines[:line])) or text)
 
 
+def in_guards(number: str) -> Iterator[Place]:
+    """Yield the slips in the product that a test guards the assumption against, by their files."""
+    lines = GUARDS.read_text("utf-8").splitlines()
+    for line, _ in lines_that_cite(GUARDS, number):
+        file, text = (row.partition(": ")[2] for row in lines[line : line + 2])
+        yield Place(GUARDS, line, f"{Path(file).name}: {text}")
+
+
 def in_recipes(number: str) -> Iterator[Place]:
     """Yield the recipes that cite a number, and that for a default where a setting has one; if none
     does, the page.
@@ -146,6 +155,7 @@ def sections(number: str) -> Iterator[tuple[str, Iterable[Place]]]:
     yield "documents", in_documents(number)
     yield "code", in_python(ROOT / "emulator", number)
     yield "tests", in_python(ROOT / "contract_tests", number)
+    yield "guards", in_guards(number)
     yield "asked of a service", in_probes(number)
     yield "recipe", in_recipes(number)
 

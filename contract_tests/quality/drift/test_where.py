@@ -31,6 +31,7 @@ def test_a_number_leads_to_its_rule_its_places_in_the_document_its_tests_and_its
             r"^  contract_tests/contract/scenarios/test_renewal\.py:\d+ "
             r" test_the_grace_period_is_a_setting$"
         ),
+        r"^guards\n  contract_tests/guards\.yaml:\d+  subscription_operations\.py: \S",
         r"^recipe\n  docs/contributing/recipes\.md:\d+  Change a default$",
     ):
         assert re.search(place, text, re.MULTILINE), place
