@@ -287,6 +287,12 @@ def test_a_card_of_each_length_is_masked_as_text_and_as_number(name: str, form: 
     assert redact(body.encode()).decode() == f'{{"note":"****{number[-4:]}"}}'
 
 
+@pytest.mark.parametrize("name", CARDS)
+def test_a_card_written_digit_by_digit_is_masked(name: str) -> None:
+    number = with_check_digit(CARDS[name])
+    assert redact(" ".join(number).encode()).decode() == f"****{number[-4:]}"
+
+
 UNREGISTERED_IBANS = """
 AO06004400006729503010102 BF42BF0840101300463574000390 BJ66BJ0610100100144390000769
 CF4220001000010120069700160 CG3930011000101013451300019 CI93CI0080111301134291200589
