@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Mount, Route
@@ -49,6 +51,14 @@ DOCUMENTS = {
 """The served documents by their paths, each in the form in which the path ends."""
 
 
+ZIPPED = [Middleware(GZipMiddleware, compresslevel=4)]
+"""Compresses a response for a client that accepts it: 534 kB become 72 kB, in 5 ms.
+
+The highest level makes them 62 kB in 25 ms, while other requests wait. Files of the guide, of which
+a client may ask for ranges, and the buyers' pages go out as they are.
+"""
+
+
 async def _not_found(request: Request, error: Exception) -> Response:
     path = request.scope["path"][:200]
     if "text/html" in request.headers.get("accept", ""):
@@ -90,10 +100,10 @@ def site(engine: Engine, profile: Profile | None = None) -> ASGIApp:
             *reference.reference_routes(engine, profile),
             *Pages(engine).routes(),
             Route(reference.PATH, with_slash),
-            Route("/llms.txt", reference.llms_txt),
-            Route(f"{reference.PATH}/{{name}}.md", reference.markdown),
+            Route("/llms.txt", reference.llms_txt, middleware=ZIPPED),
+            Route(f"{reference.PATH}/{{name}}.md", reference.markdown, middleware=ZIPPED),
             Mount(reference.PATH, reference.Guide()),
-            *(Route(path, document) for path in DOCUMENTS),
+            *(Route(path, document, middleware=ZIPPED) for path in DOCUMENTS),
         ],
         _not_found,
         _method_not_allowed,

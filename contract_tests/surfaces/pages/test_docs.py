@@ -159,3 +159,26 @@ def test_the_guide_leads_to_its_text_where_the_site_was_not_built(
     ):
         places = {page: client.get(f"/docs/guide/{page}").url.path for page in ("", "renewals/")}
     assert places == {"": "/llms.txt", "renewals/": "/docs/guide/renewals.md"}
+
+
+# -- compressed for a client that accepts it
+
+
+@pytest.mark.parametrize("path", ["/openapi.json", "/openapi-3.1.yaml", "/llms.txt"])
+def test_a_long_text_is_compressed_for_a_client_that_accepts_it(
+    site: httpx.Client, path: str
+) -> None:
+    zipped = site.get(path, headers={"Accept-Encoding": "gzip"})
+    plain = site.get(path, headers={"Accept-Encoding": "identity"})
+    assert (zipped.headers["content-encoding"], zipped.headers["vary"]) == (
+        "gzip",
+        "Accept-Encoding",
+    )
+    assert "content-encoding" not in plain.headers
+    assert zipped.content == plain.content
+    assert int(zipped.headers["content-length"]) < int(plain.headers["content-length"]) / 2
+
+
+def test_no_page_of_a_buyer_is_compressed(site: httpx.Client) -> None:
+    response = site.get("/checkout/sess_unknown", headers={"Accept-Encoding": "gzip"})
+    assert "content-encoding" not in response.headers
