@@ -128,8 +128,6 @@ def destination(text: str, given_as: str) -> str:
             parts.hostname is not None
             and not parts.hostname.isdecimal()
             and not re.search(r"\s", url)
-            # One word alone is more often a mistake than the name of a machine.
-            and (text == "localhost" or re.search(r"[.:/]|^\d", text))
         )
         is_url = named and parts.scheme in ("http", "https") and parts.port != 0
     except ValueError:  # the port

@@ -270,7 +270,7 @@ def test_with_a_url_the_events_happen_there(receiver: Receiver, sandbox: Sandbox
         (["http://localhost:1/hooks", "--secret", "whsec_\udcff"], "any printable text will do"),
         (
             ["ftp://localhost/hooks"],
-            "'ftp://localhost/hooks': a URL such as http://localhost:3000/webhooks",
+            "'ftp://localhost/hooks' is not a URL such as http://localhost:3000/webhooks",
         ),
         (
             ["http://shop.example.com/hooks"],

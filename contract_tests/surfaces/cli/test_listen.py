@@ -188,11 +188,11 @@ def test_json_gives_one_object_a_delivery(sandbox: Sandbox, begin: Begin) -> Non
         (["--forward-to", "x", "--key", "sk_test_a.b"], "API key format"),
         (
             ["--forward-to", "localhost:99999"],
-            "'localhost:99999': a URL such as http://localhost:3000",
+            "'localhost:99999' is not a URL such as http://localhost:3000",
         ),
         (
             ["--forward-to", "http://8000/hooks"],
-            "'http://8000/hooks': a URL such as http://localhost:3000",
+            "'http://8000/hooks' is not a URL such as http://localhost:3000",
         ),
     ],
 )

@@ -141,7 +141,7 @@ MISTAKES = {
     "serve --state foo:bar": "'foo:bar' is not one of memory, tinydb:FILE, sqlite:FILE or",
     "serve --public-url here": "'here' is not a URL such as http://sandbox.local:4747",
     "demo --foo": "allowed: --stay, --leave, --help",
-    "test receiver notaurl": "'notaurl' is not a URL such as http://localhost:3000/webhooks",
+    "test receiver ftp://x": "'ftp://x' is not a URL such as http://localhost:3000/webhooks",
     "world import /nowhere": "'/nowhere' cannot be opened: No such file or directory",
     "state check tinydb:/nonexistent": "tinydb:/nonexistent: there is no such file",
     "state check memory": "memory: nothing is stored",

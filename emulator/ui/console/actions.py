@@ -157,10 +157,10 @@ async def _step_text(request: ConsoleRequest, object: Any, name: str, response: 
     """Return what came of a step: that of its kind and name, else the state that it led to."""
     values = await _values(request, response)
     values["name"] = str(object["name"] or object["id"]).partition(" · ")[0]
+    if (shared := STEPS_DONE.get(name.partition("_")[0])) is not None:
+        return request.language.gettext(labels.DONE[shared], **values)
     key = f"{object['kind']} {name}"
-    if key not in labels.DONE:
-        key = STEPS_DONE.get(name.partition("_")[0], "")
-    if not key:
+    if key not in labels.STEPS_DONE:
         key = "failed" if values.get("code") else "paid" if "amount" in values else "status_is"
     if key == "status_is":
         # Not every response has the status of its object.
@@ -169,7 +169,7 @@ async def _step_text(request: ConsoleRequest, object: Any, name: str, response: 
     if key == "invoice send":
         emails = await request.get("emails", kind="invoice", page_size=1)
         values["to"] = emails["data"][0]["to"]
-    return request.language.gettext(labels.DONE[key], **values)
+    return request.language.gettext(labels.STEPS_DONE[key], **values)
 
 
 async def perform(request: ConsoleRequest, name: str, form: Mapping[str, str]) -> Notice:

@@ -47,6 +47,7 @@ LABELS: Mapping[str, Any] = {
 """All tables of ``fixtures/console.yaml``, which explains them; jobs' effects; kinds of object."""
 
 DONE: Mapping[str, str] = LABELS["done"]
+STEPS_DONE: Mapping[str, str] = LABELS["steps_done"]
 THEMES: Mapping[str, str] = LABELS["themes"]
 
 
