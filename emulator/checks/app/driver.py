@@ -129,6 +129,8 @@ def examine(
         ],
         unshown=[run.case for run in played if not is_shown(run, baseline)],
         interrupted=runs.interrupted,
+        steps=max((look.steps for look in baseline.looks), default=0),
+        unsteady=expected.unsteady,
         audit=baseline.audit,
         unpaused=unpaused,
         alike=0 if only else len(possible) - len(wanted),

@@ -129,7 +129,8 @@ class AppReport(NamedTuple):
 
     ``missed`` are the kinds of which the budget allowed no case, ``rejected`` the cases of
     deliveries that the application rejects without any fault. ``is_unseen``: the application's own
-    state was not compared; ``is_unmoved``: it is the same though nobody pays.
+    state was not compared; ``is_unmoved``: it is the same though nobody pays. ``steps`` counts the
+    steps around which it was compared, ``unsteady`` its values that differ without any fault.
     """
 
     places: Sequence[Place]
@@ -149,6 +150,8 @@ class AppReport(NamedTuple):
     rejected: Sequence[Case] = ()
     is_unseen: bool = False
     is_unmoved: bool = False
+    steps: int = 0
+    unsteady: int = 0
     left_out: Sequence[str] = ()
     alike: int = 0
     repeat: str = "--only {case}"
@@ -274,10 +277,18 @@ class AppReport(NamedTuple):
                 f" {', '.join(self.left_out)}."
             )
         places = Counter(place.about for place in self.places)
-        yield (
-            f"{counted(places[REQUEST], 'request')}, {counted(places[DELIVERY], 'delivery')},"
-            f" {self.runs} runs."
-        )
+        parts = [
+            counted(places[REQUEST], "request"),
+            counted(places[DELIVERY], "delivery"),
+            *([counted(self.steps, "step")] if self.steps else []),
+            f"{self.runs} runs",
+        ]
+        yield f"{', '.join(parts)}."
+        if self.unsteady:
+            yield (
+                "Not compared, as different without any fault: your state at"
+                f" {counted(self.unsteady, 'look')} around the steps."
+            )
         if self.alike:
             yield (
                 f"Left out: {counted(self.alike, 'case')} at places like others (the same"

@@ -50,6 +50,8 @@ class Expected:
         self.then = then
         self.looks: Sequence[Look] = ()
         self.left_out: Collection[tuple[str, str]] = ()
+        self.unsteady: int = 0
+        """How many states differ between the two faultless runs."""
 
     def concerns(self, case: Case | None) -> bool:
         """Return whether steps of a run can be compared: none that goes otherwise on purpose."""
@@ -65,11 +67,12 @@ class Expected:
     ) -> None:
         """Take the looks of two faultless runs, as far as they are the same."""
         self.left_out = left_out
-        pairs = aligned([*map(self.kept, looks)], [*map(self.kept, again)])
+        pairs = [*aligned([*map(self.kept, looks)], [*map(self.kept, again)])]
         self.looks = [
             look if look.state == other.state else look._replace(state=None)
             for look, other in pairs
         ]
+        self.unsteady = len(looks) - sum(look.state == other.state for look, other in pairs)
 
     def kept(self, look: Look) -> Look:
         """Return a look without the columns that are left out."""
@@ -195,6 +198,12 @@ class Judge(NamedTuple):
     def concerns(self, look: Look) -> bool:
         return look.at >= self.begins and not (self.asks and look.is_rest)
 
+    def is_wrong(self, look: Look, wanted: Look) -> bool | None:
+        """Return whether a look's state is not the wanted one; None where one is unknown."""
+        if not self.concerns(look) or look.state is None or wanted.state is None:
+            return None
+        return look.state != wanted.state
+
     def is_over(self, look: Look) -> bool:
         return look.at >= self.over
 
@@ -228,34 +237,28 @@ def wrong_stretch(case: Case, looks: Sequence[Look], expected: Expected) -> Stre
     """
     judge = Judge.of(case, expected.then)
     pairs = [*aligned(looks, expected.looks)]
-    is_wrong = [
-        judge.concerns(look)
-        and None not in (look.state, wanted.state)
-        and look.state != wanted.state
-        for look, wanted in pairs
-    ]
+    verdicts = [judge.is_wrong(look, wanted) for look, wanted in pairs]
     for number, (look, _) in enumerate(pairs):
-        was_right = number == 0 or not is_wrong[number - 1]
-        if is_wrong[number] and judge.is_over(look) and (not look.is_rest or was_right):
+        before = verdicts[number - 1] if number else False
+        was_right = before is False or pairs[number - 1][0].at < judge.begins
+        if verdicts[number] and judge.is_over(look) and (not look.is_rest or was_right):
             break
     else:
         return None
     first = number
     # Before what comes late has come, a state differs for another reason.
-    while first > 0 and is_wrong[first - 1] and (judge.asks or judge.is_over(pairs[first - 1][0])):
-        first -= 1
-    right = next(
-        (
-            look
-            for (look, _), wrong in zip(pairs[number:], is_wrong[number:], strict=True)
-            if look.state is not None and not wrong
-        ),
-        None,
-    )
+    for earlier in range(number - 1, -1, -1):
+        if verdicts[earlier] is False or not (judge.asks or judge.is_over(pairs[earlier][0])):
+            break
+        first = earlier if verdicts[earlier] else first
+    later = zip(pairs[number:], verdicts[number:], strict=True)
+    right = next((look for (look, _), wrong in later if wrong is False), None)
     look, wanted = pairs[number]
-    assert look.state is not None
-    assert wanted.state is not None
-    return Stretch(pairs[first][0], right, [*state_changes(look.state, wanted.state)])
+    return Stretch(pairs[first][0], right, [*state_changes(_known(look), _known(wanted))])
+
+
+def _known(look: Look) -> State:
+    return look.state or State()
 
 
 MONTHS = (

@@ -206,4 +206,22 @@ def test_what_a_command_does_wrong_before_its_night_is_found(tmp_path: Path) -> 
 
 
 def test_what_a_night_has_asked_for_is_no_problem(tmp_path: Path) -> None:
-    assert forgetful(tmp_path, "1:lost")[0] == "No problem in 1 case."
+    """And the report says that there were steps."""
+    assert forgetful(tmp_path, "1:lost")[:2] == [
+        "No problem in 1 case.",
+        "1 request, 1 delivery, 2 steps, 3 runs.",
+    ]
+
+
+def test_a_state_that_differs_without_any_fault_is_not_compared() -> None:
+    expected = Expected("2d")
+    expected.learn(looks(*"abcde"), looks(*"abxde"), ())
+    assert [look.state is None for look in expected.looks] == [False, False, True, False, False]
+    assert expected.unsteady == 1
+
+
+def test_a_scenario_that_takes_other_steps_is_not_compared_any_more() -> None:
+    later = [look._replace(at=DAYS[2]) if look.steps else look for look in looks(*"aaaaa")]
+    expected = Expected("2d")
+    expected.learn(looks(*"aaaaa"), later, ())
+    assert (len(expected.looks), expected.unsteady) == (1, 4)
