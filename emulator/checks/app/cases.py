@@ -219,7 +219,7 @@ def cases(
             column = [*{case.place.title.split()[0]: case for case in reversed(column)}.values()]
         start = number * len(column) // len(kinds)
         column = _spread([*column[start:], *column[:start]])
-        column.sort(key=lambda case: (_is_read(case.place), not _is_promising(case.place)))
+        column.sort(key=lambda case: (_is_read(case.place), not _is_promising(case)))
         reads = [case for case in column if _is_read(case.place)][1:]
         columns.append([case for case in column if case not in reads])
         last.append(reads)
@@ -231,14 +231,20 @@ GOOD_NEWS = (".completed", ".paid", ".succeeded")
 """The ends of the types of event on which most applications act."""
 
 
+UNDOING = ("stale", "swapped")
+"""The kinds in which an event comes after a newer one: bad news may undo good news."""
+
+
 def _is_read(place: Place) -> bool:
     return place.about == REQUEST and place.title.startswith("GET ")
 
 
-def _is_promising(place: Place) -> bool:
+def _is_promising(case: Case) -> bool:
     """Return whether most is lost here: where something is made, paid or delivered."""
-    is_news = place.about != DELIVERY or place.title.endswith(GOOD_NEWS)
-    return is_news and (place.about != REQUEST or place.title.startswith("POST "))
+    place, kind = case
+    if place.about == DELIVERY:
+        return place.title.endswith(GOOD_NEWS) != (kind.name in UNDOING)
+    return place.about != REQUEST or place.title.startswith("POST ")
 
 
 def distinct(cases: Sequence[Case]) -> list[Case]:
