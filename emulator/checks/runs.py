@@ -6,6 +6,9 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
+AFTERWARDS = "2d"
+"""The clock's faultless move after a scenario: the default retry policy ends within it (B-84)."""
+
 
 class Named(Protocol):
     """What is tried in a run, by a name that no other has."""

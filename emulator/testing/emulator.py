@@ -11,13 +11,13 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from emulator.checks.app.report import AppReport
-from emulator.checks.app.scenario import AFTERWARDS, try_scenario
+from emulator.checks.runs import AFTERWARDS
 from emulator.testing import awaited
 from emulator.testing.base_emulator import BaseEmulator, client_options
 from emulator.testing.in_process import running_loop
 
 if TYPE_CHECKING:
+    from emulator.checks.app.report import AppReport
     from emulator.testing.objects import EventType
 
 
@@ -114,7 +114,9 @@ class Emulator(BaseEmulator):
         and ``LookupError`` for a pattern that names no case.
         """
         __tracebackhide__ = True
-        # Imported here: most tests make no examination.
+        # Imported here: most tests make no examination, and each run of a command's examination
+        # starts anew.
+        from emulator.checks.app.scenario import try_scenario
         from emulator.insight.audit.audit import rules
 
         known = [rule.name for rule in rules()]

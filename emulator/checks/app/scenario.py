@@ -42,9 +42,6 @@ from emulator.client.messages import JSON
 from emulator.core import calendar
 from emulator.presentation.languages.language import plain_money
 
-AFTERWARDS = "2d"
-"""The clock's faultless move after a scenario: the default retry policy ends within it (B-84)."""
-
 SNAPSHOT = "scenario"
 
 
