@@ -25,6 +25,9 @@ KINDS = tuple(proofs_of_sentences.BY_KIND)
 EXPLAINED = 6
 """The objects that are explained after each step."""
 
+ENDINGS = ("payment_intent.answer", "payment_intent.unconfirmed", "transaction.settle")
+"""The jobs that end a payment."""
+
 CHANGED = 8
 """How much likelier an object is explained if it has changed since the step before."""
 
@@ -485,7 +488,7 @@ def _answer_payments(emulator: Emulator) -> None:
         due = [
             job["due_at"]
             for job in emulator.api.newest("/_emulator/schedule")
-            if job["kind"] in ("payment_intent.answer", "transaction.settle")
+            if job["kind"] in ENDINGS
         ]
         if not due:
             return

@@ -514,6 +514,7 @@ FACTS: Mapping[type[Record], Mapping[str, Fact]] = {
     Invoice: {
         "method": lambda facts, invoice: working_method(facts.world),
         "is_claimed": _is_claimed,
+        "addressee": lambda facts, invoice: invoices.addressee(facts.world, invoice),
         "charged_again": _charged_again,
         "falls_overdue": _falls_overdue,
         "refunded": _sum(
