@@ -246,7 +246,6 @@ UNDER_WAY: Mapping[str, Proof] = {
     "{arrival_sum} from {arrival_method} is approved; the money arrives on {arrival_until_day}.": (
         one_arrival
     ),
-    "{arrival_sum} from {arrival_method} is approved; the money has not arrived yet.": one_arrival,
     "{refund_several} refunds are under way, {refund_sum} in all.": several_refunds,
     "{refund_sum} is to be refunded; it goes to the operator on {refund_until_day}.": one_refund(
         "pending", "refund.send"
@@ -256,7 +255,6 @@ UNDER_WAY: Mapping[str, Proof] = {
     ),
     "{refund_sum} is being refunded; without an answer the refund expires on"
     " {refund_until_day}.": one_refund("processing", "refund.expire"),
-    "{refund_sum} is being refunded; there is no answer yet.": one_refund("pending processing"),
 }
 """What every kind says of payments and refunds that are under way."""
 
@@ -456,9 +454,6 @@ OF_SESSIONS: Mapping[str, Proof] = {
     "{saving_method} is being saved; the operator answers on {saving_until_day}.": both(
         status("processing"), planned("saving_until_day", "checkout_session.answer")
     ),
-    "{saving_method} is being saved; there is no answer yet.": both(
-        status("processing"), lambda view, one, words: not view.due(one["id"])
-    ),
     "Completed by its buyer.": status("complete"),
     "The last payment failed; the buyer can try again.": status("payment_failed"),
     "Closed by the merchant without a payment.": both(
@@ -507,7 +502,7 @@ def due_invoices(name: str, wanted: str) -> Proof:
 
 
 OF_CUSTOMERS: Mapping[str, Proof] = {
-    "Blocked: no payment of theirs is accepted.": lambda view, one, words: one["is_blocked"],
+    "Blocked: no payment of theirs is accepted.": lambda view, one, words: one["is_blacklisted"],
     "Has paid {paid}, {refunded} of it refunded.": has_paid,
     "Has paid {paid}.": has_paid,
     **{

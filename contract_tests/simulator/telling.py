@@ -267,7 +267,7 @@ DIRECT: Sequence[tuple[str, Mapping[str, Any]]] = (
     ("subscription", {"status": "past_due"}),
     ("subscription", {"status": "unpaid"}),
     ("subscription", {"status": "paused"}),
-    ("customer", {"is_blocked": True}),
+    ("customer", {"is_blacklisted": True}),
     ("payment_intent", {"status": "processing"}),
     ("checkout_session", {"status": "processing"}),
     ("invoice", {"status": "paid"}),
@@ -290,33 +290,17 @@ def directly(emulator: Emulator, chance: random.Random) -> None:
 
 def block(emulator: Emulator, chance: random.Random) -> None:
     id = _newest(emulator, "customer", chance)["id"]
-    emulator.api.patch(f"/_emulator/objects/{id}", {"is_blocked": True})
+    emulator.api.patch(f"/_emulator/objects/{id}", {"is_blacklisted": True})
 
 
-def unplanned(emulator: Emulator, chance: random.Random) -> None:
-    """A tester sets something under way that nothing is going to end."""
-    choice = chance.choice(("refund", "transaction", "checkout_session", "invoice"))
-    if choice == "refund":
-        paid = _newest(emulator, "transaction", chance, status="completed")
-        body = {"transaction": paid["id"], "amount": 1}
-        made = emulator.api.post("/v1/refunds/", body)
-        if made["status"] == "pending":
-            emulator.api.post(f"/v1/refunds/{made['id']}/cancel/")
-        else:
-            path = f"/_emulator/refunds/{made['id']}/answer"
-            emulator.api.post(path, {"result": "failed"})
-            emulator.api.patch(f"/_emulator/objects/{made['id']}", {"status": "processing"})
-    elif choice == "transaction":
-        paid = _newest(emulator, "transaction", chance, status="completed")
-        emulator.api.patch(f"/_emulator/objects/{paid['id']}", {"status": "approved"})
-    elif choice == "checkout_session":
-        setup(emulator, chance)
-        made = _newest(emulator, "checkout_session", chance, query="setup")
-        emulator.api.post("/_emulator/clock/advance", {"by": "1d"})
-        emulator.api.patch(f"/_emulator/objects/{made['id']}", {"status": "processing"})
-    else:
-        made = _newest(emulator, "invoice", chance, status="open")
-        emulator.api.patch(f"/_emulator/objects/{made['id']}", {"status": "paid"})
+def free(emulator: Emulator, chance: random.Random) -> None:
+    """An invoice of nothing, which is paid as soon as it is finalized."""
+    lines = [{"description": "Sample", "quantity": 1, "unit_amount": 0}]
+    customer = _newest(emulator, "customer", chance)["id"]
+    made = emulator.api.post(
+        "/v1/invoices/", {"customer": customer, "currency": "EUR", "line_items": lines}
+    )
+    emulator.api.post(f"/v1/invoices/{made['id']}/finalize/", {})
 
 
 def until_next(emulator: Emulator, chance: random.Random) -> None:
@@ -340,7 +324,7 @@ SCENES: Mapping[Scene, int] = {
     dispute: 1,
     endpoint: 1,
     block: 1,
-    unplanned: 3,
+    free: 1,
     directly: 3,
     until_next: 4,
 }
