@@ -115,6 +115,11 @@ class View(NamedTuple):
     def retry(self, subscription: Object) -> str | None:
         [due] = self.due(subscription["id"], "subscription.retry")[:1] or [None]
         end = self.end(subscription)
+        # A payment that succeeded and is not settled yet is going to pay the invoice (B-61).
+        open_ones = {invoice["id"] for invoice in self.invoices(subscription, "open")}
+        succeeded = self.of("payment_intent", status="succeeded")
+        if any(intent["invoice"] in open_ones for intent in succeeded):
+            return None
         return due if due and (end is None or due < end) else None
 
 

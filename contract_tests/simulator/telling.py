@@ -25,9 +25,6 @@ KINDS = tuple(proofs_of_sentences.BY_KIND)
 EXPLAINED = 6
 """The objects that are explained after each step."""
 
-ENDINGS = ("payment_intent.answer", "payment_intent.unconfirmed", "transaction.settle")
-"""The jobs that end a payment."""
-
 CHANGED = 8
 """How much likelier an object is explained if it has changed since the step before."""
 
@@ -445,7 +442,7 @@ def take(emulator: Emulator, before: View, one: Object, step: Any) -> Iterator[s
             api.send(step["method"], step["path"], **body)
         api.post("/_emulator/clock/advance", {"by": "0s"})
         if step["name"] in proofs_of_steps.BEGIN_PAYMENTS:
-            _answer_payments(emulator)
+            _answer_payments(emulator, one["id"])
         after = view(emulator)
         now = _counts(emulator, step)
         if step["method"] == "GET":
@@ -466,17 +463,15 @@ def _short(one: Object) -> str:
     return " ".join(f"{name}={one[name]}" for name in told if name in one) or "gone"
 
 
-def _answer_payments(emulator: Emulator) -> None:
-    """Move to the answers of the payments under way, one after the other."""
-    for _ in range(5):
-        due = [
-            job["due_at"]
-            for job in emulator.api.newest("/_emulator/schedule")
-            if job["kind"] in ENDINGS
-        ]
+def _answer_payments(emulator: Emulator, id: str) -> None:
+    """Move to the answers of an object's payments under way, one after the other."""
+    for _ in range(12):
+        seen = view(emulator)
+        payments = seen.payments(seen.objects[id]) if id in seen.objects else []
+        due = sorted(instant for payment in payments for instant in seen.answer_due(payment))
         if not due:
             return
-        emulator.api.post("/_emulator/clock/advance", {"to": min(due)})
+        emulator.api.post("/_emulator/clock/advance", {"to": due[0]})
 
 
 def rows() -> set[str]:

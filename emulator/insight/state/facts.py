@@ -203,9 +203,14 @@ def _owing(facts: ObjectFacts, subscription: Subscription) -> list[Invoice]:
 
 
 def _retry(facts: ObjectFacts, subscription: Subscription) -> str | None:
-    """Return when the failed charge is tried again, unless the subscription ends before."""
+    """Return when the failed charge is tried again, unless the subscription ends before.
+
+    Nor is it where a payment that succeeded has yet to be settled (B-61).
+    """
     retry = facts.planned("subscription.retry")
-    if retry is None:
+    owed = facts.world.get(Invoice, subscription.unpaid_invoice)
+    payment = payment_intents.current_payment(facts.world, owed) if owed else None
+    if retry is None or (payment is not None and payment.status == "succeeded"):
         return None
     end = subscriptions.end_of(subscription)
     return retry if end is None or retry < end else None
@@ -213,7 +218,9 @@ def _retry(facts: ObjectFacts, subscription: Subscription) -> str | None:
 
 def _last_retry(facts: ObjectFacts, subscription: Subscription) -> str | None:
     """Return the last one of several retries, unless the subscription ends before it."""
-    retries = renewals.retries_left(facts.world, subscription) if facts.get("retry") else []
+    if subscription.failed_at is None or not facts.get("retry"):
+        return None
+    retries = renewals.retries_left(facts.world, subscription)
     end = subscriptions.end_of(subscription)
     if len(retries) < 2 or (end is not None and end <= retries[-1]):
         return None
@@ -251,7 +258,7 @@ def _cancels(facts: ObjectFacts, subscription: Subscription) -> str | None:
     is_all = (
         subscription.status in ("active", "trialing")
         and not facts.get("retry")
-        and not facts.get("payments_under_way")
+        and not facts.get("is_claimed")
         and subscription.cancel_at_period_end
     )
     end = facts.get("end")
@@ -267,7 +274,7 @@ def _next_period(facts: ObjectFacts, subscription: Subscription) -> str | None:
         return "renewed"
     if renewals.is_charged(facts.world, subscription):
         return "billed"
-    if facts.get("retry") or facts.get("payments_under_way"):
+    if facts.get("retry") or facts.get("is_claimed"):
         return None
     return "not charged" if subscription.status in LIVE else None
 
@@ -313,6 +320,12 @@ def _falls_overdue(facts: ObjectFacts, invoice: Invoice) -> str | None:
     """Return when it falls overdue, if nothing that is planned or under way can prevent it."""
     is_safe = not facts.get("is_claimed") and not facts.get("charged_again")
     return facts.planned("invoice.overdue") if is_safe else None
+
+
+def _is_accepted(facts: ObjectFacts, record: Subscription | Invoice | CheckoutSession) -> bool:
+    """Return whether a payment of its customer is accepted: of a blocked one none is."""
+    customer = facts.world.get(Customer, record.customer)
+    return customer is None or not customer.is_blocked
 
 
 def _sum(
@@ -462,6 +475,11 @@ FACTS: Mapping[type[Record], Mapping[str, Fact]] = {
         ),
         "charged_at_once": _charged_at_once,
         "recovers": _recovers,
+        "is_claimed": lambda facts, subscription: bool(
+            facts.get("payments_under_way")
+            or any(_is_claimed(facts, invoice) for invoice in _open(facts, subscription))
+        ),
+        "is_accepted": _is_accepted,
         "charged_by_invoice": lambda facts, subscription: (
             subscription.collection_method == "send_invoice"
         ),
@@ -514,6 +532,7 @@ FACTS: Mapping[type[Record], Mapping[str, Fact]] = {
     Invoice: {
         "method": lambda facts, invoice: working_method(facts.world),
         "is_claimed": _is_claimed,
+        "is_accepted": _is_accepted,
         "addressee": lambda facts, invoice: invoices.addressee(facts.world, invoice),
         "charged_again": _charged_again,
         "falls_overdue": _falls_overdue,
@@ -569,6 +588,7 @@ FACTS: Mapping[type[Record], Mapping[str, Fact]] = {
             if session.mode != "payment" and not (session.customer or session.customer_email)
             else {}
         ),
+        "is_accepted": _is_accepted,
         "is_closed": lambda facts, session: session.expires_at > facts.world.now,
         **_failures(_payments("checkout_session")),
     },
