@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from itertools import chain, count, repeat
 from pathlib import Path
@@ -22,21 +22,18 @@ import httpx
 import pytest
 
 from contract_tests import ROOT
-from contract_tests.support.sandbox import START
 from contract_tests.surfaces.cli.terminal import COMMAND, Ended, clean, run
 from emulator.checks.app.cases import (
     ADVICE,
     DELIVERY,
     FAULT_KINDS,
     REQUEST,
-    Case,
     Place,
     cases,
     chosen,
 )
-from emulator.checks.app.report import AppReport
 from emulator.cli import app
-from emulator.testing import Emulator, LocalServer
+from emulator.testing import Emulator
 
 CLIENT = (sys.executable, str(Path(__file__).with_name("client.py")))
 CARELESS = ("--", *CLIENT, "careless")
@@ -331,14 +328,6 @@ def test_a_file_that_the_runs_share_is_not_compared(tmp_path: Path) -> None:
 Story = Callable[[Emulator], Any]
 
 
-@pytest.fixture
-def payments(local_server: LocalServer, world_name: str) -> Iterator[Emulator]:
-    with Emulator(
-        key=f"sk_test_{world_name}", clock=START, seed=7, server=local_server
-    ) as emulator:
-        yield emulator
-
-
 def failing(payments: Emulator, story: Story, *only: str, **options: Any) -> str:
     with pytest.raises(AssertionError) as failure:
         payments.test_app(story, only=only, **options)
@@ -476,70 +465,6 @@ def test_objects_that_belong_to_others_are_a_difference(payments: Emulator) -> N
     assert "#wait-when-you-are-asked-to" in text
 
 
-def buying(looks: bool) -> Story:
-    """Return a story whose check looks at the payment, or at nothing that it changes."""
-
-    def play(payments: Emulator) -> Callable[[], Any]:
-        session = order(payments)
-        payments.pay(session)
-        return lambda: (
-            payments.api.get(f"/v1/checkout-sessions/{session}/")["status"] if looks else 1
-        )
-
-    return play
-
-
-def test_a_state_that_is_the_same_though_nobody_pays_is_a_problem(payments: Emulator) -> None:
-    text = failing(payments, buying(looks=False), "refused-later")
-    assert text.startswith("Your own state is the same whether the buyer pays or not\n1. ")
-
-
-def test_a_state_that_shows_the_payment_is_compared(payments: Emulator) -> None:
-    assert payments.test_app(buying(looks=True), only=["refused-later"]).passed
-
-
-def rejecting(*types: str) -> Story:
-    """Return a story of a sale whose receiver rejects events of these types."""
-
-    def play(payments: Emulator) -> None:
-        def receive(environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
-            event = json.loads(environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"])))
-            start("401 Unauthorized" if event["type"] in types else "200 OK", [])
-            return [b""]
-
-        payments.webhooks.listen("checkout.session.completed", "payment_intent.succeeded")
-        payments.webhooks.forward_to(receive)
-        payments.pay(order(payments))
-
-    return play
-
-
-def test_deliveries_that_are_all_rejected_without_a_fault_are_the_problem(
-    payments: Emulator,
-) -> None:
-    """A lost one or a second one would be no other, so nothing is tried and nothing counted."""
-    types = ("checkout.session.completed", "payment_intent.succeeded")
-    text = failing(payments, rejecting(*types), "lost", "twice")
-    assert text.splitlines()[0] == (
-        "All 2 deliveries are rejected without any fault: no webhook case can be tried"
-    )
-    assert "fix: Respond with 200 to every genuine delivery" in text
-    assert "2 deliveries, 2 runs." in text
-
-
-def test_a_rejected_delivery_beside_others_is_not_tried(payments: Emulator) -> None:
-    report = payments.test_app(rejecting("payment_intent.succeeded"), only=["lost"])
-    assert report.headline == "No problem in 1 case."
-    assert "Rejected without any fault, so not tried: deliveries " in report.text()
-
-
-def test_cases_that_all_show_nothing_are_no_success(payments: Emulator) -> None:
-    def play(payments: Emulator) -> None:
-        assert payments.pay(order(payments))["status"] == "succeeded"
-
-    assert failing(payments, play, "pending").startswith("Nothing was shown in 1 case\n")
-
-
 def test_each_fault_has_its_section_in_the_guide() -> None:
     kinds, advice = (
         (ROOT / f"docs/guide/{name}.md").read_text("utf-8") for name in ("test-app", "going-live")
@@ -628,19 +553,6 @@ def test_a_story_without_a_request_or_with_two_ends_is_not_examined(payments: Em
     )
 
 
-def test_a_budget_that_ends_before_each_kind_was_tried_fails(payments: Emulator) -> None:
-    with pytest.raises(AssertionError, match=r"The budget ended before .* 0 of 2 cases"):
-        payments.test_app(two_customers, budget=0, only=["drop-after"])
-
-
-def test_a_budget_that_allows_a_case_of_each_kind_is_a_warning() -> None:
-    first, second = (
-        Case(Place(REQUEST, number, "POST /v1/x/"), FAULT_KINDS[0]) for number in (1, 2)
-    )
-    report = AppReport([first.place, second.place], 3, (), tried=[first], remaining=1)
-    assert (report.passed, report.headline) == (True, "No problem in 1 of 2 cases.")
-
-
 def test_a_run_that_fails_before_its_fault_strikes_is_a_problem(payments: Emulator) -> None:
     """It shows nothing about the fault, and must not count as a case without a problem."""
     plays = count(1)
@@ -653,19 +565,6 @@ def test_a_run_that_fails_before_its_fault_strikes_is_a_problem(payments: Emulat
     assert "1. The scenario ended otherwise, although its fault did not strike: " in text
     assert "the scenario fails: AssertionError: the shop does not start" in text
     assert "Not reached by the scenario: 2:slow." in text
-
-
-def test_a_scenario_that_wants_the_payment_at_once_shows_nothing(payments: Emulator) -> None:
-    def play(payments: Emulator) -> None:
-        assert payments.pay(order(payments))["status"] == "succeeded"
-
-    report = payments.test_app(play, only=["pending", "refused-later"])
-    assert [case.name for case in report.unjudged] == ["1:pending"]
-    assert report.headline == "No problem in 1 case.", "the other one is not counted"
-    assert (
-        "Nothing was shown, since the scenario wants the payment at once: 1:pending.\n"
-        in f"{report.text()}\n"
-    )
 
 
 def repeating(attempts: int, pause: Callable[[httpx.Response], float], customers: int = 2) -> Story:
