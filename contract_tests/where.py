@@ -124,7 +124,9 @@ def in_probes(number: str) -> Iterator[Place]:
 def in_guards(number: str) -> Iterator[Place]:
     """Yield the slips in the product that a test guards the assumption against, by their files."""
     lines = GUARDS.read_text("utf-8").splitlines()
-    for line, _ in lines_that_cite(GUARDS, number):
+    for line, cited in lines_that_cite(GUARDS, number):
+        if not cited.startswith("- keeps:"):
+            continue
         file, text = (row.partition(": ")[2] for row in lines[line : line + 2])
         yield Place(GUARDS, line, f"{Path(file).name}: {text}")
 
