@@ -120,6 +120,10 @@ class View(NamedTuple):
         succeeded = self.of("payment_intent", status="succeeded")
         if any(intent["invoice"] in open_ones for intent in succeeded):
             return None
+        # One that is due while a payment is under way charges nothing: it waits for the answer.
+        for payment in self.payments(subscription):
+            if due and due <= next(iter(self.answer_due(payment)), due):
+                return None
         return due if due and (end is None or due < end) else None
 
 

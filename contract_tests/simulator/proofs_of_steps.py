@@ -191,7 +191,11 @@ BY_KIND: Mapping[str, Mapping[str, Proof]] = {
             taken.now["attempt_count"] > taken.one["attempt_count"]
             or taken.now["status"] == "pending"
         ),
-        "advance_attempt": changed("attempt_count"),
+        # One that a fault holds back has no attempt planned any more.
+        "advance_attempt": lambda taken: (
+            taken.now["attempt_count"] > taken.one["attempt_count"]
+            or not taken.after.due(taken.one["id"], "webhook.attempt")
+        ),
         "clear_response": lambda taken: taken.counts["inbox"][1] == 200,
     },
     "webhook_endpoint": {"enable": same("enabled", True), "disable": same("enabled", False)},
