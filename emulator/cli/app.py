@@ -220,7 +220,8 @@ class Outputs:
         with self._lock:
             if self._folder is None:
                 self._folder = self._chosen or Path(mkdtemp(prefix="payments-emulator-"))
-                self._folder.mkdir(parents=True, exist_ok=True)
+            # Again for each run: something that clears temporary folders must not end all runs.
+            self._folder.mkdir(parents=True, exist_ok=True)
         name = case.name.replace(":", "-") if case else "baseline"
         with (self._folder / f"{name}.txt").open("a", encoding="utf-8") as file:
             file.write(f"{output}\n")
