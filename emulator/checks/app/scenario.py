@@ -429,6 +429,7 @@ def _session_places(exported: JSON) -> list[Place]:
             if row["currency"]
             else row["status"],
             PlaceMatch(nth=number),
+            at=row["created_at"],
             alike=f"{row['mode']} {row['status']} {bool(row['amount_total'])}",
         )
         for number, row in enumerate(_rows(exported, "checkout_session").values(), 1)
@@ -460,7 +461,7 @@ def _refund_places(exported: JSON, whole: Iterable[JSON]) -> list[Place]:
     ]
 
 
-def _whole_scenario(whole: Iterable[JSON]) -> Place:
+def _whole_scenario(whole: Sequence[JSON]) -> Place:
     """Return the place of the faults that concern all of it: only long lists have pages."""
     bodies = (
         request["response_body"]
@@ -470,7 +471,9 @@ def _whole_scenario(whole: Iterable[JSON]) -> Place:
     is_listing = any(
         isinstance(body, dict) and body.get("pagination", {}).get("count", 0) > 1 for body in bodies
     )
-    return Place(SCENARIO, 1, "the whole scenario", effects={} if is_listing else {"paged": None})
+    effects: dict[str, None] = {} if is_listing else {"paged": None}
+    began_at = min((request["created_at"] for request in whole), default="")
+    return Place(SCENARIO, 1, "the whole scenario", effects=effects, at=began_at)
 
 
 def _sent(whole: Iterable[JSON]) -> dict[str, list[SentRequest]]:

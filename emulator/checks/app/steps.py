@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from emulator.checks.app.cases import DELIVERY, REQUEST, Case
+from emulator.checks.app.cases import DELIVERY, REQUEST, SCENARIO, Case
 from emulator.checks.app.state import Change, State, state_changes
 from emulator.checks.runs import counted
 from emulator.client.api import Api, RequestRefused
@@ -187,7 +187,7 @@ class Judge(NamedTuple):
         """Return a case's judge. ``then`` is the time in which the application must have asked."""
         name, place = case.kind.name, case.place
         at, effect = place.at, {**case.kind.then, **(place.effects.get(name) or {})}
-        asks = place.about == REQUEST or "lose" in effect
+        asks = place.about in (REQUEST, SCENARIO) or "lose" in effect
         if place.about == DELIVERY and not asks:
             delay = effect.get("delay") or f"{int(place.gaps.get(name, 0))}s"
         else:
