@@ -178,6 +178,21 @@ def transfers(emulator: Emulator, chance: random.Random) -> None:
             emulator.api.post(f"/_emulator/payment-intents/{intent}/answer", {"result": "failed"})
 
 
+def unanswered(emulator: Emulator, chance: random.Random) -> None:
+    """A refund that the operator never answers, of a buyer who paid just this."""
+    mail = f"b{chance.randrange(10**9)}@example.com"
+    buyer = emulator.api.post("/v1/customers/", {"email": mail, "name": "Bo"})["id"]
+    stored = emulator.api.post("/v1/payment-methods/", {"customer": buyer, **UNANSWERED})["id"]
+    body = {"amount": 5000, "currency": "XAF", "customer": buyer, "payment_method": stored}
+    id = emulator.api.post("/v1/payment-intents/", body)["id"]
+    emulator.api.post(f"/v1/payment-intents/{id}/confirm/", {})
+    path = f"/_emulator/payment-intents/{id}/answer"
+    with suppress(RequestRefused):
+        emulator.api.post(path, {"result": "succeeded"})
+    paid = emulator.api.get(f"/v1/payment-intents/{id}/")["transaction"]
+    emulator.api.post("/v1/refunds/", {"transaction": paid, "amount": 1})
+
+
 def dunning(emulator: Emulator, chance: random.Random) -> None:
     """A subscription that owes something is canceled, collected by invoice, or given an end."""
     status = chance.choice(("past_due", "past_due", "unpaid"))
@@ -312,6 +327,7 @@ SCENES: Mapping[Scene, int] = {
     link: 2,
     transfers: 3,
     refunds: 3,
+    unanswered: 1,
     dunning: 3,
     prompt: 3,
     product: 1,
