@@ -133,7 +133,7 @@ def test_a_server_that_forbids_everything_does_not_pass(monkeypatch: pytest.Monk
         (["ftp://example.com"], "is not an http:// or https:// URL"),
         (["http://127.0.0.1:1"], "cannot be reached"),
         (["--key", "\tSK_PROD_shop"], "give it the key of a test App"),
-        (["--examples", "0"], "0 is not in the range 1<=x<=10000"),
+        (["--examples", "0"], "'0' is not a whole number from 1 to 10000"),
     ],
 )
 def test_what_cannot_be_checked_is_reported_in_one_line(arguments: list[str], message: str) -> None:

@@ -375,7 +375,7 @@ NOTICES = {
     "subscription past_due: pay_failed": "5,000 XAF: succeeded.",
     "invoice open: send": "Invoice emailed to buyer0@example.com.",
     "invoice open: void": "Invoice INV-2026-000001 voided.",
-    "payment_intent processing: answer_failed": "5,000 XAF failed: PAYMENT_METHOD_NOT_SUPPORTED.",
+    "payment_intent processing: answer_failed": "5,000 XAF failed: INSUFFICIENT_FUNDS.",
     "transaction completed: refund": "Refund of 5,000 XAF sent.",
 }
 """What came of some steps: amounts, days and names, and not the words of the button again."""

@@ -162,7 +162,7 @@ class AppReport(NamedTuple):
         return not (self.has_problems or self.missed or self.is_silent)
 
     @property
-    def shown(self) -> int:
+    def conclusive(self) -> int:
         """The number of cases that showed something: the others are not counted."""
         known = {finding.case.name for finding in self.findings}
         silent = {case.name for case in (*self.unreached, *self.unjudged)} - known
@@ -171,7 +171,7 @@ class AppReport(NamedTuple):
     @property
     def is_silent(self) -> bool:
         """Whether cases were run, and none of them showed anything."""
-        return bool(self.tried) and not self.shown
+        return bool(self.tried) and not self.conclusive
 
     @property
     def has_problems(self) -> bool:
@@ -239,8 +239,8 @@ class AppReport(NamedTuple):
 
     @property
     def _progress(self) -> str:
-        every = counted(self.shown + self.remaining, "case")
-        return f"{self.shown} of {every}" if self.remaining else every
+        every = counted(self.conclusive + self.remaining, "case")
+        return f"{self.conclusive} of {every}" if self.remaining else every
 
     def report(self) -> Report:
         is_tried = not (self.failure or self.unstable) and self.runs > 0
