@@ -248,6 +248,7 @@ def rejected(
     id, scene = id_of(operation), dict[str, Any]()
     row = ROWS.get(f"{id} {code}")
     if row is None:
+        assert code in PLACES, f"add a row '{id} {code}' to ROWS: a request that brings it about"
         field, value = next(
             (field, value) for field, value in PLACES[code] if field in fields_of(id)
         )
