@@ -26,6 +26,9 @@ EXAMINED = (
 )
 """A row for each language: the quickest, and one in which a whole story is played."""
 
+WHOLE_STORY = "ferry:no_dedupe"
+"""A row that takes as long as all others: long runs try it."""
+
 
 def switches(business: str) -> set[str]:
     """Return the names of the bugs that the code of a business asks for."""
@@ -56,7 +59,14 @@ def test_a_bug_that_is_not_found_has_a_reason_and_one_that_is_found_has_words() 
 @pytest.mark.parametrize(
     "row",
     [
-        pytest.param(row, id=row.name, marks=pytest.mark.needs(row.business.needs))
+        pytest.param(
+            row,
+            id=row.name,
+            marks=[
+                pytest.mark.needs(row.business.needs),
+                *([pytest.mark.long] if row.name == WHOLE_STORY else []),
+            ],
+        )
         for row in ROWS
         if row.name in EXAMINED
     ],

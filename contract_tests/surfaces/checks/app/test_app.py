@@ -518,6 +518,7 @@ def test_reads_are_tried_last_but_for_one_of_each_kind() -> None:
     assert set(titles[reads_in_time:]) == {"GET"}
 
 
+@pytest.mark.long
 def test_only_one_of_equal_places_is_tried_and_the_others_are_counted(payments: Emulator) -> None:
     """Two customers are made alike; a third one, with another outcome, is not."""
 

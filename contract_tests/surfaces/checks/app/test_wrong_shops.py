@@ -74,8 +74,8 @@ CREDITS = {
 }
 """By mistake: the case that shows it, and how the report names it."""
 
-IN_SHORT = ("looks first", "works afterwards")
-"""Mistakes at two webhooks at once, or interrupted by a kill: a plain run tries only these."""
+IN_SHORT = ("works afterwards",)
+"""A mistake that a kill shows: a plain run tries only this one."""
 
 
 def tried(mistake: str, *cases: str) -> Ended:
