@@ -9,7 +9,7 @@ from fractions import Fraction
 from math import floor
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from emulator.core import calendar
@@ -95,6 +95,7 @@ RATES = st.one_of(
 
 
 @given(AMOUNTS, RATES)
+@example(50, 1.0)  # half a unit, which bankers would round down
 def test_a_share_by_a_decimal_rate_is_rounded_half_up(amount: int, rate: float) -> None:
     """B-23. The rate is the decimal number that a reader sees, not the nearest binary one."""
     assert percent(amount, rate) == floor(
