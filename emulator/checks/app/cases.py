@@ -284,10 +284,13 @@ def check_patterns(patterns: Sequence[str]) -> None:
             raise LookupError(f"{pattern} is no case; kinds of fault are {', '.join(names)}")
 
 
-def chosen(cases: Sequence[Case], patterns: Sequence[str]) -> list[Case]:
-    """Return cases for ``5:drop-after``, ``5:*``, ``twice``. Raises ``LookupError`` for none."""
+def chosen(cases: Sequence[Case], patterns: Sequence[str], *, every: bool = False) -> list[Case]:
+    """Return cases for ``5:drop-after``, ``5:*``, ``twice``. Raises ``LookupError`` for none.
+
+    Without a pattern these are all cases, or unless ``every`` is set those of distinct places.
+    """
     if not patterns:
-        return [*cases]
+        return [*cases] if every else distinct(cases)
     matches: dict[str, Case] = {}
     for pattern in patterns:
         kinds = f"{KILLED_KINDS}*" if pattern == KILLED_KINDS else pattern

@@ -17,7 +17,6 @@ from emulator.checks.app.cases import (
     cases,
     check_patterns,
     chosen,
-    distinct,
 )
 from emulator.checks.app.dates import undated, undated_rows
 from emulator.checks.app.endings import (
@@ -84,7 +83,7 @@ def examine(
     expected = expected or Expected("0s")
     expected.learn(baseline.looks, again.looks, left_out)
     possible = cases(baseline.places, kills=kills, starts=starts, zones=zones)
-    wanted = chosen(possible, only) if only or every else distinct(possible)
+    wanted = chosen(possible, only, every=every)
     tried = [case for case in wanted if not case.place.is_rejected]
     if tried:
         seconds = (time.monotonic() - started) / 2 * len(tried) / limits.workers
@@ -163,8 +162,8 @@ def listed(
     baseline = play(None)
     if baseline.failure:
         raise AssertionError(baseline.failure)
-    tried = cases(baseline.places, **possible)
-    return chosen(tried, only) if only or every else distinct(tried)
+    wanted = chosen(cases(baseline.places, **possible), only, every=every)
+    return [case for case in wanted if not case.place.is_rejected]
 
 
 class Played(NamedTuple):
