@@ -261,8 +261,10 @@ def _problems(world: World, record: Record) -> Iterator[str]:
             f"{path}: {message}" for path, message in invalid_subject(world, record.data.object)
         )
     if documented(type(record)):
-        for violation in schema_of(type(record)).violations(json.loads(encode(record))):
-            yield f"{violation.path}: {violation.message}"
+        schema, document = schema_of(type(record)), json.loads(encode(record))
+        if not schema.accepts(document):
+            violations = schema.violations(document)
+            yield from (f"{violation.path}: {violation.message}" for violation in violations)
 
 
 def _check_counters(world: World) -> None:

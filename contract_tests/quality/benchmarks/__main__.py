@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from contract_tests.quality.benchmarks import load, measures
+from contract_tests.quality.benchmarks import load, measures, scale
 from contract_tests.quality.benchmarks.measures import QUICK, Row, Size
 from contract_tests.quality.benchmarks.several_servers import several_servers
 
@@ -30,6 +30,16 @@ MEASURES: dict[str, Measure] = {
     "servers": several_servers,
 }
 
+LARGE: dict[str, Measure] = {
+    "many-worlds": scale.many_worlds,
+    "one-day": scale.one_day,
+    "waiting": scale.waiting,
+    "files": scale.files,
+    "examinations": scale.examinations,
+    "many-requests": scale.many_requests,
+}
+"""Measures at a large size, which take half an hour together: only where they are named."""
+
 INSTALLED = ("start", "commands", "memory", "room")
 """Measures in an environment of their own with the package alone; they need pip's registry."""
 
@@ -39,7 +49,10 @@ INSTALLED = ("start", "commands", "memory", "room")
     "--quick", is_flag=True, help="Fewer and shorter rounds: a minute instead of several."
 )
 @click.option(
-    "--only", multiple=True, type=click.Choice(list(MEASURES)), help="One measure; may be repeated."
+    "--only",
+    multiple=True,
+    type=click.Choice([*MEASURES, *LARGE, "large"]),
+    help="One measure; may be repeated.",
 )
 @click.option(
     "--runs",
@@ -56,7 +69,8 @@ def main(quick: bool, only: Sequence[str], write: Path | None, runs: int) -> Non
     """Measure the emulator beside a bare Starlette app."""
     size = QUICK if quick else Size()
     click.echo(f"Python {platform.python_version()}, {os.cpu_count()} cores, {size}")
-    names = only or list(MEASURES)
+    wanted = only or MEASURES
+    names = [name for one in wanted for name in (LARGE if one == "large" else [one])]
     with ExitStack() as environment:
         if any(name in INSTALLED for name in names):
             size = size._replace(python=environment.enter_context(measures.installed()))
@@ -68,7 +82,7 @@ def main(quick: bool, only: Sequence[str], write: Path | None, runs: int) -> Non
 def rows(names: Iterable[str], size: Size) -> Iterator[Row]:
     with load.generator() as pool:
         for name in names:
-            yield from MEASURES[name](size, pool)
+            yield from (MEASURES | LARGE)[name](size, pool)
 
 
 def show(rows: Iterable[Row]) -> Iterator[Row]:

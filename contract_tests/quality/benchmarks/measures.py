@@ -46,10 +46,27 @@ class Size(NamedTuple):
     customers: int = 10_000
     subscriptions: int = 50_000
     worlds: int = 1_000
+    open_worlds: int = 10_000
+    one_day: int = 100_000
+    deliveries: int = 10_000
+    file: int = 100_000
+    many_requests: int = 1_000_000
     python: str = sys.executable
 
 
-QUICK = Size(starts=3, rounds=3, requests=1_000, customers=2_000, subscriptions=500, worlds=200)
+QUICK = Size(
+    starts=3,
+    rounds=3,
+    requests=1_000,
+    customers=2_000,
+    subscriptions=500,
+    worlds=200,
+    open_worlds=200,
+    one_day=500,
+    deliveries=200,
+    file=1_000,
+    many_requests=20_000,
+)
 
 FEW = 1_000
 """Customers that are there before requests are measured."""
