@@ -72,23 +72,31 @@ def day(payments, shop, shows):
     assert statuses == ["paid", "open"], f"a paid and an open order are {statuses}"
 
 
-if __name__ == "__main__":
-    shows, *command = sys.argv[1:]
+def play(payments, shows, command):
+    """Serve the shop in its own process while the day lasts."""
     folder = Path(os.environ["PAYMENTS_EMULATOR_FOLDER"])
-    with Emulator() as payments:
-        payments.clock.freeze()
-        port, secret = endpoint(payments, folder / "endpoint.json")
-        settings = {
-            "PAYMENTS_URL": payments.url,
-            "PAYMENTS_KEY": payments.key,
-            "PAYMENTS_WEBHOOK_SECRET": secret,
-            "PORT": str(port),
-            "SHOP_BOOK": str(folder / "book"),
-        }
-        words = [word.replace("{port}", str(port)) for word in command]
-        silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        with subprocess.Popen(words, env={**os.environ, **settings}, **silent) as served:
-            try:
-                day(payments, httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60), shows)
-            finally:
-                served.terminate()
+    payments.clock.freeze()
+    port, secret = endpoint(payments, folder / "endpoint.json")
+    settings = {
+        "PAYMENTS_URL": payments.url,
+        "PAYMENTS_KEY": payments.key,
+        "PAYMENTS_WEBHOOK_SECRET": secret,
+        "PORT": str(port),
+        "SHOP_BOOK": str(folder / "book"),
+    }
+    words = [word.replace("{port}", str(port)) for word in command]
+    silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(words, env={**os.environ, **settings}, **silent) as served:
+        try:
+            day(payments, httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60), shows)
+        finally:
+            served.terminate()
+
+
+if __name__ == "__main__":
+    # With `test app --reuse` one case after another comes, a line with the variables of each.
+    for variables in sys.stdin if "PAYMENTS_EMULATOR_CASES" in os.environ else ["{}"]:
+        os.environ.update(json.loads(variables))
+        with Emulator() as payments:
+            play(payments, sys.argv[1], sys.argv[2:])
+        print('{"done": true}', flush=True)

@@ -7,7 +7,7 @@ import shlex
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from shutil import rmtree
 from tempfile import TemporaryDirectory, mkdtemp
@@ -79,6 +79,11 @@ FOLDER = "PAYMENTS_EMULATOR_FOLDER"
         help="Also kill COMMAND at every step; restart it with this.",
     ),
     click.option(
+        "--reuse",
+        is_flag=True,
+        help="Start COMMAND once for many cases, which it reads.",
+    ),
+    click.option(
         "--then",
         "afterwards",
         type=DURATION,
@@ -104,6 +109,7 @@ def app(
     is_listing: bool,
     ignore: tuple[str, ...],
     restart: str | None,
+    reuse: bool,
     afterwards: str,
     outputs: Path | None,
 ) -> int:
@@ -134,9 +140,10 @@ def app(
         afterwards=afterwards,
         restart=again,
         outputs=Outputs(outputs),
+        reuse=reuse,
     )
     try:
-        with line.limits(runs.commands) as limits:
+        with closing(runs.commands), line.limits(runs.commands) as limits:
             if is_listing:
                 tried = listed(runs.play, only=only, every=every, kills=kills)
                 click.echo("\n".join(f"{case.name}  {case.sentence}" for case in tried))
@@ -149,6 +156,7 @@ def app(
                 ignore=ignored,
                 kills=kills,
                 expected=runs.expected,
+                reuse=reuse,
             )
     except AssertionError as error:
         raise click.ClickException(f"The scenario fails without any fault: {error}") from None
@@ -246,6 +254,7 @@ class CommandRuns:
         afterwards: str = "2d",
         restart: Sequence[str] = (),
         outputs: Outputs | None = None,
+        reuse: bool = False,
     ) -> None:
         from emulator.checks.app.steps import Expected
 
@@ -257,6 +266,20 @@ class CommandRuns:
         self.outputs = outputs or Outputs()
         self.commands = CapturedCommands(APP_RUN_SECONDS)
         self.other_apps: set[str] = set()
+        self._reuse = reuse
+        self._played: set[str] = set()
+
+    def _lasts(self, case: Case | None) -> bool:
+        """Return whether a process that plays other cases, too, plays this one.
+
+        One that is killed or in another time zone has a process of its own, and one that is played
+        once more, for it was found to differ.
+        """
+        if case is None or not self._reuse:
+            return self._reuse
+        is_again = case.name in self._played
+        self._played.add(case.name)
+        return not (is_again or case.kind.kills or case.kind.zone)
 
     def play(self, case: Case | None) -> Ending:
         from emulator.checks.app import tables
@@ -274,7 +297,7 @@ class CommandRuns:
 
             killer = Killer(case, lambda: [end() for end in ends])
         watch = StepWatch()
-        attempt = self.commands.attempt
+        attempt, lasts = self.commands.attempt, self._lasts(case)
         with (
             TemporaryDirectory() as folder,
             sandbox(self.commands, key, self._worlds(case), (killer or watch).parts()) as (
@@ -291,10 +314,10 @@ class CommandRuns:
             if (self._check or self._file) and self.expected.concerns(case):
 
                 def look() -> State:
-                    return self._state(variables)
+                    return self._state(variables, lasts=lasts)
 
                 recorder = watch.recorder = StepRecorder(api, look, case, self.expected)
-            failure, output = attempt(self._line.command, variables, ends.append)
+            failure, output = attempt(self._line.command, variables, ends.append, lasts=lasts)
             watch.recorder = None
             self.outputs.add(case, output)
             if killer:
@@ -304,7 +327,7 @@ class CommandRuns:
                 self.outputs.add(case, output)
 
             def check() -> str:
-                return ", ".join(filter(None, attempt(self._check, variables)))
+                return ", ".join(filter(None, attempt(self._check, variables, lasts=lasts)))
 
             own_check = check if self._check else None
             ending = finish(api, case, failure, own_check, self.expected.then, recorder=recorder)
@@ -324,7 +347,7 @@ class CommandRuns:
             return {**worlds, "clock": (worlds["clock"][0], case.kind.start)}
         return worlds
 
-    def _state(self, variables: Mapping[str, str]) -> State:
+    def _state(self, variables: Mapping[str, str], *, lasts: bool) -> State:
         """Return the application's state while the scenario goes on."""
         from subprocess import SubprocessError
 
@@ -336,7 +359,7 @@ class CommandRuns:
         if self._check:
             # Not the limit of COMMAND's runs, which the first one sets.
             with suppress(OSError, SubprocessError):
-                status, output = self.commands.run(self._check, variables)
+                status, output = self.commands.run(self._check, variables, lasts=lasts)
                 value = ", ".join(filter(None, [failure_of(status, output), output.strip()]))
         if self._file:
             # The scenario may not have made it yet.

@@ -17,6 +17,7 @@ import click
 
 from emulator.checks.runs import counted
 from emulator.cli.groups import RepeatableCommand
+from emulator.cli.lasting import CASES, IdleProcesses
 from emulator.cli.options import DEFAULT_KEY, Integer, Number, option, variable, with_options
 from emulator.cli.output import ReportOutput, TerminalLine, with_report
 from emulator.cli.reasons import failure_of
@@ -192,6 +193,7 @@ class CapturedCommands:
         self._running: set[Popen[bytes]] = set()
         self._lock = threading.Lock()
         self._stopped = False
+        self._idle = IdleProcesses()
 
     def run(
         self,
@@ -200,23 +202,17 @@ class CapturedCommands:
         begun: Callable[[Callable[[], None]], None] | None = None,
         *,
         is_limited: bool = True,
+        lasts: bool = False,
     ) -> tuple[int, str]:
         """Run a command with ``variables``; return its exit status and output, errors included.
 
-        ``begun`` is given what ends it at once. Raises ``OSError`` if it cannot be run,
-        ``subprocess.TimeoutExpired`` if it took too long, ``KeyboardInterrupt`` where Ctrl-C ended
-        it.
+        ``begun`` is given what ends it at once. ``lasts``: a process may play many cases. Raises
+        ``OSError`` if it cannot be run, ``subprocess.TimeoutExpired`` if it took too long,
+        ``KeyboardInterrupt`` where Ctrl-C ended it.
         """
-        from subprocess import DEVNULL, PIPE, STDOUT
-
-        whole = {**os.environ, WITHOUT_PAGES: "1", **variables}
-        with self._lock:
-            process = begin(command, whole, OWN_GROUP, stdin=DEVNULL, stdout=PIPE, stderr=STDOUT)
-            self._running.add(process)
-            if begun:
-                begun(partial(_end, process))
-            if self._stopped:
-                _end(process)
+        if lasts:
+            return self._run_lasting(command, variables)
+        process = self._begun(command, variables, begun)
         with process:
             try:
                 output, _ = process.communicate(timeout=self.time_limit if is_limited else None)
@@ -230,18 +226,61 @@ class CapturedCommands:
             raise KeyboardInterrupt  # from a terminal, before the command led a group of its own
         return process.returncode, output.decode(errors="replace")
 
+    def _begun(
+        self,
+        command: Sequence[str],
+        variables: Mapping[str, str],
+        begun: Callable[[Callable[[], None]], None] | None = None,
+        *,
+        lasts: bool = False,
+    ) -> Popen[bytes]:
+        from subprocess import DEVNULL, PIPE, STDOUT
+
+        whole = {**os.environ, WITHOUT_PAGES: "1", **variables}
+        stdin = PIPE if lasts else DEVNULL
+        with self._lock:
+            process = begin(command, whole, OWN_GROUP, stdin=stdin, stdout=PIPE, stderr=STDOUT)
+            self._running.add(process)
+            if begun:
+                begun(partial(_end, process))
+            if self._stopped:
+                _end(process)
+        return process
+
+    def _run_lasting(self, command: Sequence[str], variables: Mapping[str, str]) -> tuple[int, str]:
+        """Run a command in a process that may have played other cases, and may play more."""
+        first = {**variables, CASES: "stdin"}
+        lasting = self._idle.taken(command, lambda: self._begun(command, first, lasts=True))
+        process = lasting.process
+        try:
+            status, output = lasting.play(variables, self.time_limit)
+        except BaseException:
+            _end(process)
+            process.wait()
+            raise
+        finally:
+            if process.returncode is None:
+                self._idle.add(command, lasting)
+            else:
+                lasting.close()
+                with self._lock:
+                    self._running.discard(process)
+        return status, output.decode(errors="replace")
+
     def attempt(
         self,
         command: Sequence[str],
         variables: Mapping[str, str],
         begun: Callable[[Callable[[], None]], None] | None = None,
+        *,
+        lasts: bool = False,
     ) -> tuple[str | None, str]:
         """Run like :meth:`run`; return the cause of failure, output. Raises ``ClickException``."""
         from subprocess import TimeoutExpired
 
         started = time.monotonic()
         try:
-            status, output = self.run(command, variables, begun)
+            status, output = self.run(command, variables, begun, lasts=lasts)
         except OSError as error:
             raise click.ClickException(f"{command[0]}: cannot be run: {error.strerror}") from None
         except TimeoutExpired as error:
@@ -256,6 +295,11 @@ class CapturedCommands:
             self._stopped = True
             for process in self._running:
                 _end(process)
+
+    def close(self) -> None:
+        """End the processes that wait for another case."""
+        self.stop()
+        self._idle.close()
 
 
 def _end(process: Popen[bytes]) -> None:

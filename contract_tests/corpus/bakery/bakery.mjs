@@ -4,23 +4,29 @@
 import { createHmac, randomUUID, timingSafeEqual } from "node:crypto";
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
+import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 
 export const BUGS = new Set((process.env.BUG ?? "").split(","));
-const FILE = `${process.env.PAYMENTS_EMULATOR_FOLDER ?? "."}/bakery.json`;
 const PRICE = 9000;
 const TIME_LIMIT = 5000;
 const PAUSES = [1000, 2000, 4000];
 
 // -- the book, which is replaced as a whole
 
-const EMPTY = { members: {}, handled: [], receipts: {}, refunds: {} };
-export const book = existsSync(FILE) ? JSON.parse(readFileSync(FILE, "utf8")) : EMPTY;
+let book;
+
+const file = () => `${process.env.PAYMENTS_EMULATOR_FOLDER ?? "."}/bakery.json`;
+
+export function open() {
+  const empty = { members: {}, handled: [], receipts: {}, refunds: {} };
+  book = existsSync(file()) ? JSON.parse(readFileSync(file(), "utf8")) : empty;
+}
 
 function save() {
-  writeFileSync(`${FILE}.new`, JSON.stringify(book));
-  renameSync(`${FILE}.new`, FILE);
+  writeFileSync(`${file()}.new`, JSON.stringify(book));
+  renameSync(`${file()}.new`, file());
 }
 
 function memberOf(customer) {
@@ -281,12 +287,28 @@ export function serve(port) {
   return new Promise((done) => server.listen(port, "127.0.0.1", () => done(server)));
 }
 
-if (process.argv[2] === "report") {
+// Play the case of the environment, or one after another with the variables of each.
+export async function eachCase(play) {
+  const cases = process.env.PAYMENTS_EMULATOR_CASES ? createInterface(process.stdin) : ["{}"];
+  for await (const variables of cases) {
+    Object.assign(process.env, JSON.parse(variables));
+    open();
+    await play();
+    console.log('{"done": true}');
+  }
+}
+
+function report() {
   const rows = Object.entries(book.members).map(([email, { status, boxes, paid, refunded }]) => {
     const doubleReceipts = paid.filter((invoice) => book.receipts[invoice] > 1).length;
     return [email, { status, boxes, refunded, doubleReceipts }];
   });
   console.log(JSON.stringify(Object.fromEntries(rows)));
+}
+
+if (process.argv[2] === "report") {
+  await eachCase(report);
 } else if (import.meta.url === pathToFileURL(process.argv[1]).href) {
+  open();
   await serve(Number(process.argv[2]));
 }

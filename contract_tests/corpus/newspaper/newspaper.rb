@@ -6,6 +6,17 @@ require "openssl"
 require "socket"
 require_relative "payments"
 
+# Play the case of the environment, or one after another with the variables of each.
+def each_case
+  cases = ENV.key?("PAYMENTS_EMULATOR_CASES") ? $stdin.each_line : ["{}"]
+  cases.each do |variables|
+    ENV.update(JSON.parse(variables))
+    yield
+    puts '{"done": true}'
+    $stdout.flush
+  end
+end
+
 # What readers have; the book is a file, which is replaced as a whole.
 class Newspaper
   WEEKEND = 4000
@@ -309,10 +320,10 @@ class Newspaper
 end
 
 if $PROGRAM_NAME == __FILE__
-  newspaper = Newspaper.new
   if ARGV == ["report"]
-    puts JSON.generate(newspaper.report)
+    each_case { puts JSON.generate(Newspaper.new.report) }
   else
+    newspaper = Newspaper.new
     newspaper.serve(TCPServer.new("127.0.0.1", ARGV.first.to_i))
   end
 end

@@ -1,8 +1,12 @@
-"""Some days at the shop, to try with all faults: ``payments-emulator test app -- python story.py``.
+"""Some days, for all faults: ``payments-emulator test app --reuse -- python story.py``.
 
 It does what buyers, members and the shop do, and checks what must be true in the end, whatever was
 lost on the way.
 """
+
+import json
+import os
+import sys
 
 from fastapi.testclient import TestClient
 from shop import EVENTS, create_app
@@ -72,5 +76,9 @@ def member(shop, id):
 
 
 if __name__ == "__main__":
-    with Emulator() as payments:
-        story(payments)
+    # With `test app --reuse` one case after another comes, a line with the variables of each.
+    for variables in sys.stdin if "PAYMENTS_EMULATOR_CASES" in os.environ else ["{}"]:
+        os.environ.update(json.loads(variables))
+        with Emulator() as payments:
+            story(payments)
+        print('{"done": true}', flush=True)

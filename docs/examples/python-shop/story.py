@@ -1,10 +1,12 @@
-"""A day at the shop, to try with every fault: ``payments-emulator test app -- python story.py``.
+"""A day at the shop, for every fault: ``payments-emulator test app --reuse -- python story.py``.
 
 It does what buyers and the shop do, and checks what must be true in the end, whatever was lost on
 the way.
 """
 
 import json
+import os
+import sys
 from io import BytesIO
 from urllib.error import HTTPError
 
@@ -74,5 +76,9 @@ def story(payments):
 
 
 if __name__ == "__main__":
-    with Emulator() as payments:
-        story(payments)
+    # With `test app --reuse` one case after another comes, a line with the variables of each.
+    for variables in sys.stdin if "PAYMENTS_EMULATOR_CASES" in os.environ else ["{}"]:
+        os.environ.update(json.loads(variables))
+        with Emulator() as payments:
+            story(payments)
+        print('{"done": true}', flush=True)

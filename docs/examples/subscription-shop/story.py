@@ -1,9 +1,12 @@
-"""Half a year at the shop, for all faults: ``payments-emulator test app -- python story.py``.
+"""Half a year, for all faults: ``payments-emulator test app --reuse -- python story.py``.
 
 It does what customers and the shop do, and checks what must be true in the end, whatever was lost
 on the way.
 """
 
+import json
+import os
+import sys
 from datetime import datetime
 
 from shop import EVENTS, Shop
@@ -63,5 +66,9 @@ def story(payments):
 
 
 if __name__ == "__main__":
-    with Emulator() as payments:
-        story(payments)
+    # With `test app --reuse` one case after another comes, a line with the variables of each.
+    for variables in sys.stdin if "PAYMENTS_EMULATOR_CASES" in os.environ else ["{}"]:
+        os.environ.update(json.loads(variables))
+        with Emulator() as payments:
+            story(payments)
+        print('{"done": true}', flush=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from emulator.checks.app.cases import (
@@ -54,6 +54,7 @@ def examine(
     starts: bool = True,
     zones: bool = True,
     every: bool = False,
+    reuse: bool = False,
 ) -> AppReport:
     """Run the scenario faultless twice, then its cases or those of ``only``; Ctrl-C ends the run.
 
@@ -63,7 +64,8 @@ def examine(
     killed, and is started again. ``expected`` learns the states around the baseline's steps, which
     ``play`` compares. ``starts``: worlds can begin at another time. ``zones``: the application can
     run in another time zone. ``every``: also the cases at places that are like others, as ``only``
-    does. Raises ``LookupError`` for an unknown pattern.
+    does. ``reuse``: a case that differs is played once more, for a process that plays many may
+    remember one. Raises ``LookupError`` for an unknown pattern.
     """
     check_patterns(only)
     left_out: set[tuple[str, str]] = set()
@@ -94,15 +96,10 @@ def examine(
     # Each reference shortly before the first case that wants it: a first finding comes soon.
     ordered = (run for case in tried for run in (references.get(case.name), case) if run)
     runs.play_all([*{run.name: run for run in ordered}.values()])
-    played = [
-        Played(
-            case,
-            ending,
-            runs.endings.get(references[case.name].name) if case.kind.reference else baseline,
-        )
-        for case in tried
-        if (ending := runs.endings.get(case.name))
-    ]
+    played = _all_played(tried, references, baseline, runs.endings)
+    if reuse and not runs.interrupted:
+        runs.play_all([run.case for run in played if _finding(run, baseline, expected)])
+        played = _all_played(tried, references, baseline, runs.endings)
     refused = [runs.endings.get(references[case.name].name) for case in tried if case.kind.refuses]
     findings = _ignoring(
         [finding for run in played if (finding := _finding(run, baseline, expected))], ignore
@@ -179,6 +176,24 @@ class Played(NamedTuple):
         return self.wanted is not None and (self.wanted.failure is None) != (
             self.ending.failure is None
         )
+
+
+def _all_played(
+    tried: Sequence[Case],
+    references: Mapping[str, Case],
+    baseline: Ending,
+    endings: Mapping[str, Ending],
+) -> list[Played]:
+    """Return the cases that were run, with the ending that each should have."""
+    return [
+        Played(
+            case,
+            ending,
+            endings.get(references[case.name].name) if case.kind.reference else baseline,
+        )
+        for case in tried
+        if (ending := endings.get(case.name))
+    ]
 
 
 def _with_rows(ending: Ending, left_out: Collection[tuple[str, str]]) -> Ending:
