@@ -23,8 +23,11 @@ from pathlib import Path
 from contract_tests import ROOT
 from contract_tests.quality.package import container
 from contract_tests.quality.pythons import SUPPORTED, interpreter
+from contract_tests.support import postgres
 from contract_tests.surfaces.node import __main__ as node
 from emulator.version import VERSION
+
+STORIES = ROOT / "contract_tests/surfaces/testing/stories"
 
 REPOSITORY = "rehearsal/payments-emulator"
 
@@ -34,7 +37,7 @@ NEWEST = "3.15"
 BESIDE = (
     *("aioresponses==0.7.9", "httpretty==1.1.4", "mocket==3.15.0", "pytest-httpx==0.36.2"),
     *("pytest-recording==0.14.1", "pytest-socket", "requests", "requests-mock==1.12.1"),
-    *("responses==0.26.3", "respx"),
+    *("responses==0.26.3", "respx", "pytest-django==4.14.0", "Django", "psycopg[binary]"),
 )
 """Tools that fake or forbid requests; those without a version have that of ``constraints.txt``."""
 
@@ -171,10 +174,17 @@ class Rehearsal:
         """Run a suite with the tools that the guide's page *With other test tools* has."""
         commands = self.environment_of(sys.executable, "beside", self.wheel, "pytest", *BESIDE)
         suite = self.folder / "test_beside.py"
-        shutil.copy(ROOT / "contract_tests/surfaces/testing/stories/beside_tools.py", suite)
+        shutil.copy(STORIES / "beside_tools.py", suite)
         options = ("-q", "-p", "no:cacheprovider", "--record-mode=none", "--disable-socket")
-        done = self.call(commands / "python", "-m", "pytest", *options, suite)
-        return f"{done.strip().splitlines()[-1]} with {', '.join(BESIDE)}"
+        done = [self.call(commands / "python", "-m", "pytest", *options, suite)]
+        project = self.folder / "django_project"
+        shutil.copytree(STORIES / "django_project", project)
+        django = (commands / "python", "-m", "pytest", "-q", "--ds=settings", "beside_django.py")
+        with postgres.running() as url:
+            for database in ("", str(self.folder / "orders.sqlite"), url):
+                done.append(self.call(*django, cwd=project, DATABASE=database))
+        last = ", ".join(output.strip().splitlines()[-1] for output in done)
+        return f"{last} with {', '.join(BESIDE)}"
 
     def runners(self) -> str:
         """Run demos: the source distribution without a checkout, the package by name alone."""

@@ -17,7 +17,7 @@ from emulator.client.api import API_TIMEOUTS, RACING, Api, RequestRefused
 from emulator.engine.clock import FROZEN
 from emulator.testing import time_travel, world_parts
 from emulator.testing.factories import Factories
-from emulator.testing.in_process import running_loop
+from emulator.testing.in_process import database_of_this_thread, running_loop
 from emulator.testing.servers import AnyServer, LocalServer, RemoteServer, WorldOptions, app
 from emulator.testing.webhooks import Webhooks
 from emulator.testing.world_parts import Emails, Events, Ledger, WorldClock
@@ -73,7 +73,9 @@ class BaseEmulator(Factories):
         self.key: str = key or os.environ.get("PAYMENTS_EMULATOR_KEY", DEFAULT_KEY)
         if self._shared or not url or (clock, seed, settings, fixtures) != (None, None, None, ()):
             self._begin(start)
-        self.api: Api = Api(
+        # Of the test's thread: where asyncio is used, other methods are called in another one.
+        database = database_of_this_thread()
+        self.api: Api = database.api(
             self.url, self.key, lambda: self.server.follow(self.key), self.server.connections
         )
         self.clock: WorldClock = WorldClock(self.api)
@@ -81,7 +83,12 @@ class BaseEmulator(Factories):
         self.emails: Emails = Emails(self.api)
         self.ledger: Ledger = Ledger(self.api)
         self.webhooks: Webhooks = Webhooks(
-            self.api, self.clock, self.events, self.server.receiver, app(self.key)
+            self.api,
+            self.clock,
+            self.events,
+            self.server.receiver,
+            app(self.key),
+            database=database,
         )
         self._snapshots = 0
         self._not_followed = ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import sys
 import warnings
 from collections.abc import Callable, Coroutine, MutableMapping
 from concurrent.futures import CancelledError, wait
@@ -26,6 +27,7 @@ from emulator.testing.collector import (
     in_thread,
     response_of,
 )
+from emulator.testing.database import Database
 
 T = TypeVar("T")
 
@@ -46,7 +48,19 @@ def running_loop() -> asyncio.AbstractEventLoop | None:
         return None
 
 
-def target_of(target: Any, path: str, loop: asyncio.AbstractEventLoop | None) -> ForwardTarget:
+def database_of_this_thread() -> Database:
+    """Return the database for a test in this thread; that of a Django project may be lent."""
+    conf = sys.modules.get("django.conf")
+    if conf is None or not conf.settings.configured:
+        return Database()
+    from emulator.testing.django_connections import LentConnections
+
+    return LentConnections()
+
+
+def target_of(
+    target: Any, path: str, loop: asyncio.AbstractEventLoop | None, database: Database
+) -> ForwardTarget:
     """Return the forwarder to ``target``: a URL, an application or its test client, at ``path``.
 
     An ASGI application runs on ``loop``, or else on one of its own. Raises ``TypeError`` if it is
@@ -57,14 +71,16 @@ def target_of(target: Any, path: str, loop: asyncio.AbstractEventLoop | None) ->
     if hasattr(
         target, "portal"
     ):  # what the test clients of Starlette and FastAPI reach their loop by
-        return AsgiClient(target, path)
+        return AsgiClient(target, path, database)
     if not callable(target):
         raise TypeError(
             f"{target!r}: a URL, a WSGI application, an ASGI application, or a test client"
         )
     if inspect.iscoroutinefunction(target) or inspect.iscoroutinefunction(type(target).__call__):
-        return OnLoop(target, path, loop) if loop else OwnAsgiClient(target, path)
-    return InThread(APPLICATION_URL + path, httpx.WSGITransport(target))
+        if loop is None:
+            return OwnAsgiClient(target, path, database)
+        return OnLoop(database.asgi(target), path, loop)
+    return InThread(APPLICATION_URL + path, httpx.WSGITransport(database.wsgi(target)))
 
 
 class InThread(ForwardTarget):
@@ -127,8 +143,9 @@ class AsgiClient(ForwardTarget):
     and the client that closes waits for that.
     """
 
-    def __init__(self, client: Any, path: str) -> None:
+    def __init__(self, client: Any, path: str, database: Database) -> None:
         super().__init__()
+        self._database = database
         self._client = client
         self._path = path
         self._was_open = client.portal is not None
@@ -165,7 +182,8 @@ class AsgiClient(ForwardTarget):
             )
 
     async def _call(self, scope: AsgiMessage, receive: Any, send: Any) -> None:
-        await self._client.app({**scope, "state": self._client.app_state.copy()}, receive, send)
+        app = self._database.asgi(self._client.app)
+        await app({**scope, "state": self._client.app_state.copy()}, receive, send)
 
 
 async def _in_task(call: Callable[[], Coroutine[Any, Any, T]]) -> T:
@@ -181,7 +199,7 @@ async def _in_task(call: Callable[[], Coroutine[Any, Any, T]]) -> T:
 class OwnAsgiClient(AsgiClient):
     """A test client made for an application: runs its lifespan and loop until ``close``."""
 
-    def __init__(self, app: Any, path: str) -> None:
+    def __init__(self, app: Any, path: str, database: Database) -> None:
         # Imported here: few tests forward to an ASGI application. Starlette warns where its other
         # HTTP client is missing.
         with warnings.catch_warnings(action="ignore"):
@@ -199,7 +217,7 @@ class OwnAsgiClient(AsgiClient):
             raise RuntimeError(
                 f"the application did not start: {type(error).__name__}: {error}"
             ) from error
-        super().__init__(client, path)
+        super().__init__(client, path, database)
 
     def close(self) -> None:
         """Shut the application down. Raises its error, or ``TimeoutError`` if it does not end."""

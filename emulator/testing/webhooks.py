@@ -16,6 +16,7 @@ from emulator.testing.collector import (
     SigningEndpoint,
     WebhookCollector,
 )
+from emulator.testing.database import Database
 from emulator.testing.in_process import target_of
 from emulator.testing.world_parts import Events, WorldClock, identity
 
@@ -32,7 +33,14 @@ class Webhooks:
     """
 
     def __init__(
-        self, api: Api, clock: WorldClock, events: Events, receiver: Receiver, name: str
+        self,
+        api: Api,
+        clock: WorldClock,
+        events: Events,
+        receiver: Receiver,
+        name: str,
+        *,
+        database: Database,
     ) -> None:
         self._api = api
         self._clock = clock
@@ -44,6 +52,7 @@ class Webhooks:
         self._forwarding: Forwarding | None = None
         self._statuses: list[int] = []
         self._seen: set[str] = set()
+        self._database = database
 
     def listen(self, /, *events: objects.EventSelector, **fields: object) -> Webhooks:
         """Replace the endpoint by one for these events or other ``fields``; drop past deliveries.
@@ -95,7 +104,7 @@ class Webhooks:
         """
         __tracebackhide__ = True
         collector = self._listening()
-        with collector.changed:
+        with self._database.waiting(), collector.changed:
             event = collector.changed.wait_for(lambda: self._next(type, object), timeout)
         if not event:
             raise AssertionError(
@@ -145,18 +154,21 @@ class Webhooks:
         event loop of its own, with its lifespan, until the world ends; on ``loop``, if one is
         given, where the test runs the lifespan. The test client of an ASGI application (FastAPI,
         Starlette) is called on its own loop until it is closed, with its base URL, headers and
-        cookies. The application has ten seconds for its response.
+        cookies. The application has ten seconds for its response. In the transaction of a Django
+        test it uses the test's database connections, while the test waits for the emulator.
         """
         self._listening()
         self.stop_forwarding()
-        self._forwarding = Forwarding(target_of(target, path, loop), self._name)
+        forwarder = target_of(target, path, loop, self._database)
+        self._forwarding = Forwarding(forwarder, self._name)
         return self
 
     def stop_forwarding(self) -> None:
         """Respond to deliveries here again, after those under way; shut down an ASGI target."""
         forwarding, self._forwarding = self._forwarding, None
         if forwarding:
-            forwarding.close()
+            with self._database.waiting():
+                forwarding.close()
 
     def summary(self) -> str:
         """Return deliveries, undelivered events and the next job, as text for error messages."""

@@ -70,6 +70,7 @@ CALLED_BY_OTHERS = [
     *("on_header", "eof_received", "main_loop"),  # httptools, uvicorn
     *("redirect_slashes", "globals"),  # Starlette and Jinja
     *("WRITE_CACHE_SIZE",),  # TinyDB
+    *("close_if_unusable_or_obsolete",),  # Django
     *("direction", "flags"),  # HarfBuzz
     *("check_config",),  # MkDocs
     *("prec",),  # decimal
@@ -144,6 +145,8 @@ OF_ANOTHER = {
     "pydantic": "mcp",
     "hypothesis": "schemathesis",
     "pytest": "the run whose plugin this is",
+    "django": "the project that is tested",
+    "asgiref": "Django",
     "babel": "a checkout",
 }
 """Packages that the emulator imports without declaring them, each with what brings it."""

@@ -6,10 +6,11 @@ import asyncio
 import datetime as dt
 import itertools
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from freezegun import freeze_time
 
 from contract_tests import ROOT
 from contract_tests.quality.docs.pages import GUIDE
+from contract_tests.support import postgres
 from contract_tests.support.sandbox import CHARGED
 from contract_tests.surfaces.cli.terminal import clean
 from emulator.engine.clock import Clock
@@ -74,6 +76,8 @@ def test_a_move_settles(world: Emulator, freeze: Freeze) -> None:
         assert world.clock.now == "2024-04-30T00:00:00.000Z"
 
 
+STORIES = ROOT / "contract_tests/surfaces/testing/stories"
+
 TABLE = re.compile(r"^\| (?P<tool>[^|]*`[^|]+`) \|(?P<python>[^|]*)\|(?P<node>[^|]*)\|$", re.M)
 
 TIME = {"freezegun", "time-machine"}
@@ -88,8 +92,8 @@ def test_each_cell_of_the_table_has_a_test_of_its_tool() -> None:
         for language, tools in cells.items():
             if row[language].strip():
                 tools.add(row["tool"].replace("`", ""))
-    suite = (ROOT / "contract_tests/surfaces/testing/stories/beside_tools.py").read_text("utf-8")
-    tested = {name.replace("_", "-") for name in re.findall(r"def test_beside_(\w+)", suite)}
+    written = "".join(suite.read_text("utf-8") for suite in STORIES.rglob("beside_*.py"))
+    tested = {name.replace("_", "-") for name in re.findall(r"def test_beside_(\w+)", written)}
     assert {tool.lower() for tool in cells["python"]} == tested | TIME
     suites = (ROOT / "contract_tests/surfaces/node/beside").rglob("*.test.*")
     titles = (
@@ -188,6 +192,31 @@ def test_a_move_on_an_event_loop_leaves_it_free_to_respond(world: Emulator, free
                 assert len(await emulator.webhooks.deliveries()) == 4
 
     asyncio.run(story())
+
+
+@pytest.mark.long
+@pytest.mark.needs("django")
+@pytest.mark.parametrize(
+    "database",
+    ["memory", "file", pytest.param("postgresql", marks=pytest.mark.needs("postgresql"))],
+)
+def test_a_webhook_sees_the_transaction_of_a_django_test(database: str, tmp_path: Path) -> None:
+    """The tests with the fixture of pytest-django run in the rehearsal of a release."""
+    shutil.copytree(STORIES / "django_project", tmp_path, dirs_exist_ok=True)
+    command = (sys.executable, "-m", "django", "test", "--pattern=beside_*.py")
+    with postgres.running() if database == "postgresql" else nullcontext("") as url:
+        place = str(tmp_path / "orders.sqlite") if database == "file" else url
+        ended = subprocess.run(
+            command,
+            cwd=tmp_path,
+            env=clean(PYTHONPATH=str(ROOT), DJANGO_SETTINGS_MODULE="settings", DATABASE=place),
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+    assert ended.returncode == 0, ended.stderr
+    assert "Ran 12 tests" in ended.stderr
 
 
 SUITE = """
