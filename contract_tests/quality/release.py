@@ -181,8 +181,8 @@ class Rehearsal:
         shutil.copytree(STORIES / "django_project", project)
         django = (commands / "python", "-m", "pytest", "-q", "--ds=settings", "beside_django.py")
         with postgres.running() as url:
-            for database in ("", str(self.folder / "orders.sqlite"), url):
-                done.append(self.call(*django, cwd=project, DATABASE=database))
+            databases = ("", str(self.folder / "orders.sqlite"), url)
+            done += [self.call(*django, cwd=project, DATABASE=place) for place in databases]
         last = ", ".join(output.strip().splitlines()[-1] for output in done)
         return f"{last} with {', '.join(BESIDE)}"
 
