@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from contract_tests.contract.document.reader import flat
+from contract_tests.contract.document.judges import judge_of
+from contract_tests.contract.document.reader import Part, flat, properties
 from contract_tests.contract.every.values import (
     BY_ID,
     SCHEMAS,
@@ -267,6 +268,69 @@ def test_each_check_has_its_case() -> None:
     """No rule is added whose violations mask each other."""
     ruled = {name for name, function in OPERATIONS.items() if has_rules(function)}
     assert ruled == {name.partition(" ")[0] for name in RULED} | METADATA_ALONE
+
+
+PREFIXES = {
+    "archived": "prod",
+    "anonymous": "cust",
+    "yearly": "plan",
+    "method of another": "pm",
+    "customer": "cust",
+    "product": "prod",
+    "plan": "plan",
+}
+"""The prefix of the id that a reference of a case stands for."""
+
+
+def schema_at(id: str, field: str) -> Part | None:
+    """Return the schema of a field (dotted path) of an operation; None for an unknown field."""
+    part = SCHEMAS[id]
+    for name in field.split("."):
+        pointer, node = flat(SERVICE, part)
+        inner = properties(SERVICE, part)
+        if not name.isdigit() and name not in inner:
+            return None
+        part = Part((*pointer, "items"), node["items"]) if name.isdigit() else inner[name]
+    return part
+
+
+def kinds_of(name: str) -> dict[str, str]:
+    """Return for each invalid field of a case whether its form is wrong or only a rule forbids it.
+
+    More metadata than a change leaves room for is forbidden by a rule.
+    """
+    id = name.partition(" ")[0]
+    kinds = {"unknown": "form"}
+    for field, value in CASES[name].invalid.items():
+        schema = schema_at(id, field)
+        whole = filled(value, lambda kind: f"{PREFIXES[kind]}_{'x' * 24}")
+        is_formal = schema is not None and judge_of("service").accepts(schema.pointer, whole)
+        kinds[field] = "rule" if is_formal else "form"
+    if BY_ID[id].method == "PATCH" and "metadata" in fields_of(id):
+        kinds["metadata"] = "rule"
+    return kinds
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_each_case_has_pairs_of_the_kinds_that_may_meet(name: str) -> None:
+    """Else the rule about two violations would have nothing to decide above."""
+    kinds = kinds_of(name)
+    pairs = {frozenset((kinds[one], kinds[two])) for one, two in combinations(kinds, 2)}
+    has_rule = name in RULED or name in METADATA_ALONE
+    assert pairs >= {frozenset({"form", "rule"}) if has_rule else frozenset({"form"})}
+
+
+def test_some_cases_break_two_rules_at_once() -> None:
+    """Else nobody would see that rules hide each other."""
+    broken = {name: [*kinds_of(name).values()].count("rule") for name in RULED}
+    assert {name for name, rules in broken.items() if rules > 1} >= {
+        "createSubscription",
+        "createInvoice",
+        "createCheckoutSession",
+        "createPaymentLink",
+        "createPaymentIntent",
+        "createPaymentMethod",
+    }
 
 
 # -- violations of several kinds
