@@ -81,12 +81,17 @@ def _stored(record: Any) -> bytes:
 
 
 class Invariants(logging.Handler):
-    """Watches one story. ``broken``: the violations so far; ``reached``: changes of status."""
+    """Watches one story.
+
+    ``broken``: the violations so far; ``reached``: changes of status; ``met``: the clauses that had
+    something to decide.
+    """
 
     def __init__(self, time: VirtualTime, disk: Disk, network: Network) -> None:
         super().__init__(logging.ERROR)
         self.broken: list[Violation] = []
         self.reached: set[Transition] = set()
+        self.met: set[str] = set()
         self.expected: dict[Key, Dump] = {}
         self.disk_failed = False
         self.failing_since: float | None = None
@@ -104,6 +109,11 @@ class Invariants(logging.Handler):
     def violated(self, rule: str, text: str) -> None:
         self.broken.append(Violation(rule, text))
 
+    def meet(self, clause: str, is_met: object = True) -> None:
+        """Note whether there is something that a clause decides about."""
+        if is_met:
+            self.met.add(clause)
+
     def emit(self, record: logging.LogRecord) -> None:
         """An error in the log is one inside the emulator, unless the disk fails."""
         error = record.exc_info[1] if record.exc_info else None
@@ -119,6 +129,7 @@ class Invariants(logging.Handler):
         self.watch(runtime)
         before, actual = self.expected.pop(key, None), dump(runtime)
         possible = (content[key] for content in self._possible if key in content)
+        self.meet("world that was opened again", before is not None)
         if before is not None and all(any(differences(content, actual)) for content in possible):
             self.same("restart", before, runtime)
 
@@ -219,6 +230,7 @@ class Invariants(logging.Handler):
         endpoints = world.table(WebhookEndpoint).where("enabled", True)
         for event in unit.events:
             wanted = sum(endpoint.listens(event.type) for endpoint in endpoints)
+            self.meet("event that endpoints listen to", wanted)
             if made.count(event.id) != wanted:
                 self.violated(
                     "events", f"{event.type} has {made.count(event.id)} deliveries, not {wanted}"
@@ -235,6 +247,7 @@ class Invariants(logging.Handler):
                 continue
             invoice = world.get(Invoice, charge.invoice)
             is_owed = invoice is not None and invoice.status in ("open", "uncollectible")
+            self.meet("failed charge of what is owed", is_owed)
             if is_owed and "subscription.payment_failed" not in types:
                 self.violated(
                     "money", f"{charge.id} of {charge.subscription} failed, and no event says so"
@@ -254,6 +267,8 @@ class Invariants(logging.Handler):
         for runtime in server.engine.runtimes.values():
             self._check_due(runtime)
             before = self._states.get(runtime)
+            if worlds is not None and runtime.world.name not in worlds:
+                self.meet("world that no step is about", before)
             if (
                 worlds is not None
                 and runtime.world.name not in worlds
@@ -268,6 +283,7 @@ class Invariants(logging.Handler):
         if job is None or job.due > now or runtime.is_in_use or self.disk_failed:
             self._overdue.pop(runtime, None)
             return
+        self.meet("due job")
         overdue, before, since = self._overdue.get(runtime, (job, now, self._time.now))
         # After a rewind the same job may be due once more.
         since = since if overdue is job and before <= now else self._time.now
@@ -304,7 +320,7 @@ class Invariants(logging.Handler):
             self._check_outcomes(runtime)
 
     def _check_sums(self, runtime: Runtime) -> None:
-        for flag in broken_sums(runtime.world):
+        for flag in broken_sums(runtime.world, self.met):
             self.violated("money", f"{runtime.world.name}: {flag}")
 
     def _check_outcomes(self, runtime: Runtime) -> None:
@@ -314,11 +330,13 @@ class Invariants(logging.Handler):
             self.failing_since is not None or self.outcomes_are_lost or len(world.table(Fault))
         )
         if not runtime.outbox.is_under_way and not may_be_left:
+            self.meet("delivery under way", world.table(WebhookDelivery))
             for effect in deliveries.under_way(world):
                 self.violated(
                     "deliveries", f"{world.name}: {effect.delivery} is pending and not on its way"
                 )
         for delivery in world.table(WebhookDelivery):
+            self.meet("delivery received", delivery.status == "succeeded")
             is_lost = delivery.attempts and delivery.attempts[-1].error  # by an injected fault
             if (
                 delivery.status == "succeeded"
@@ -330,8 +348,23 @@ class Invariants(logging.Handler):
                 )
 
 
-def broken_sums(world: World) -> list[str]:
-    """Return what the objects and the ledger of a world say of each other that does not add up."""
+CLAUSES = world_rules.CLAUSES | {
+    "event that endpoints listen to",
+    "failed charge of what is owed",
+    "world that no step is about",
+    "due job",
+    "delivery under way",
+    "delivery received",
+    "world that was opened again",
+}
+"""What the invariants decide about, beside the transitions of life cycles."""
+
+
+def broken_sums(world: World, met: set[str] | None = None) -> list[str]:
+    """Return what the objects and the ledger of a world say of each other that does not add up.
+
+    ``met`` gets the clauses that had something to decide.
+    """
     kinds = {
         kind.kind: [msgspec.to_builtins(row_of(row)) for row in world.table(kind)]
         for kind in world.kinds
@@ -340,7 +373,10 @@ def broken_sums(world: World) -> list[str]:
     books: dict[str, dict[str, int]] = {}
     for (account, currency), amount in ledger.totals(world).items():
         books.setdefault(currency, {})[account] = amount
-    return [*world_rules.flags(rows), *world_rules.ledger(rows, books)]
+    flags = [*world_rules.flags(rows), *world_rules.ledger(rows, books)]
+    if met is not None:
+        met |= rows.met
+    return flags
 
 
 def is_still(runtime: Runtime) -> bool:

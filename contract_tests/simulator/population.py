@@ -285,6 +285,29 @@ def answer(pick: Pick, number: int, path: str, result: str) -> Requests:
     yield "POST", f"/_emulator/{path}/{pick(kind_of(path), number).id}/answer", {"result": result}
 
 
+@operation(2, pick=NUMBERS)
+def discounted(pick: Pick, number: int) -> Requests:
+    """An invoice with a discount, which only a tester can give (B-89)."""
+    body = {"customer": pick("customer", number).id, "line_items": LINES[1], "currency": "XAF"}
+    made = yield "POST", "/v1/invoices/", body
+    yield "PATCH", f"/_emulator/objects/{made['id']}", {"discount_amount": 997}
+    yield "POST", f"/v1/invoices/{made['id']}/finalize/", None
+
+
+@operation(1)
+def limited_link(pick: Pick, number: int) -> Requests:
+    body = {"payment_link_type": "custom", "currency": "XAF", "amount": 5000}
+    yield "POST", "/v1/payment-links/", {**body, "validity_type": "one_time"}
+
+
+@operation(1)
+def setup(pick: Pick, number: int) -> Requests:
+    """A session that saves a method without a charge."""
+    success = "https://shop.example.com/"
+    body = {"currency": "XAF", "mode": "setup", "success_url": success, "line_items": []}
+    yield "POST", "/v1/checkout-sessions/", body
+
+
 def drawn(chance: random.Random, values: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: value(chance) if callable(value) else chance.choice(value)

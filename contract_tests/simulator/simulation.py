@@ -61,13 +61,15 @@ class Story(NamedTuple):
 class Outcome(NamedTuple):
     """A story's end: the first violation, the steps played; ``trace`` is a digest of all responses.
 
-    ``reached`` are the transitions of life cycles that happened.
+    ``reached`` are the transitions of life cycles that happened, ``met`` the clauses of invariants
+    that had something to decide.
     """
 
     violation: Violation | None
     steps: int
     trace: str
     reached: frozenset[Transition]
+    met: frozenset[str]
 
 
 class Rejected(Exception):
@@ -230,7 +232,11 @@ class Simulation:
         await self.server.crash()
         violation = next(iter(self.invariants.broken), None)
         return Outcome(
-            violation, number, self.trace.hexdigest(), frozenset(self.invariants.reached)
+            violation,
+            number,
+            self.trace.hexdigest(),
+            frozenset(self.invariants.reached),
+            frozenset(self.invariants.met),
         )
 
     async def start(self) -> None:

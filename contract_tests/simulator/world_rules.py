@@ -1,7 +1,8 @@
 """The truths of a world's objects about each other, after any history: sums, all only once.
 
 The rules read rows by their kind: of a snapshot that was exported, or of a world in this process.
-They compute nothing as the product does.
+They compute nothing as the product does. Each clause notes where it had something to decide: a rule
+that never met such a row would prove nothing.
 """
 
 from __future__ import annotations
@@ -15,14 +16,67 @@ ARRIVED = ("completed", "refunded", "disputed")
 """The statuses of a deposit whose money has arrived."""
 
 
+CLAUSES = frozenset(
+    {
+        "money held",
+        "transaction of a succeeded payment",
+        "transaction of a processing payment",
+        "transaction of a canceled payment",
+        "fee",
+        "commission",
+        "deposit refunded in part",
+        "deposit refunded whole",
+        "receipt",
+        "several refunds of a deposit",
+        "refund that gives nothing back",
+        "dispute lost",
+        "dispute lost after a refund",
+        "refund that a lost dispute ended",
+        "discount",
+        "link used up",
+        "default method",
+        "trial",
+        "canceled payment",
+        "deposits of a customer in another currency",
+        "lost deposit of a customer",
+        "invoice number",
+        "tax",
+        "invoice paid by a payment",
+        "invoice whose money has not arrived",
+        "session paid",
+        "session complete without a charge",
+        "session with a payment whose money has not arrived",
+        "subscription past due",
+        "renewal planned",
+        "creation of a customer",
+        "creation of a subscription",
+        "money returned in the ledger",
+        "invoice paid manually",
+        "two currencies",
+    }
+)
+"""What the rules decide about."""
+
+
 class Rows:
-    """A world's rows by kind, oldest first; ``assumptions`` are those of its settings."""
+    """A world's rows by kind, oldest first; ``assumptions`` are those of its settings.
+
+    ``met`` are the clauses that had something to decide.
+    """
 
     def __init__(
         self, kinds: Mapping[str, Iterable[Any]], now: str, assumptions: Mapping[str, str]
     ) -> None:
         self._kinds = {kind: list(rows) for kind, rows in kinds.items()}
         self.now, self.assumptions = now, assumptions
+        self.met: set[str] = set()
+
+    def meet(self, clause: str, is_met: object = True) -> None:
+        """Note whether a row is one that a clause decides about."""
+        if clause not in CLAUSES:
+            raise KeyError(clause)
+        if is_met:
+            self.met.add(clause)
 
     def all(self, kind: str, **fields: Any) -> list[Any]:
         rows = self._kinds.get(kind, ())
@@ -94,6 +148,9 @@ def intents(rows: Rows) -> Iterator[str]:
         ):
             yield f"{id}: {status} with {held} held and {received} received of {intent['amount']}"
         transaction = transactions.get(intent["transaction"])
+        rows.meet("money held", held)
+        if transaction and status in standing:
+            rows.meet(f"transaction of a {status} payment")
         if (transaction or status == "succeeded") and transaction not in standing.get(status, ()):
             yield f"{id}: {status}, and its transaction is {transaction}"
 
@@ -107,6 +164,8 @@ def refunds(rows: Rows) -> Iterator[str]:
             for transaction in own
             if transaction["status"] not in ("failed", "cancelled", "expired")
         )
+        rows.meet("several refunds of a deposit", len(own) > 1)
+        rows.meet("refund that gives nothing back", taken < sum(row["amount"] for row in own))
         if taken > amounts[transaction]:
             yield f"{transaction}: refunds of {taken}, and its amount is {amounts[transaction]}"
     returned = Counter(
@@ -142,6 +201,10 @@ def buyers(rows: Rows) -> Iterator[str]:
         if returned + disputed > paid:
             yield f"{id}: {returned} returned and {disputed} lost of {paid} paid"
         coming = [refund for refund in refunds[id] if refund["status"] in ("pending", "processing")]
+        rows.meet("dispute lost", id in gone)
+        rows.meet("dispute lost after a refund", id in gone and returned)
+        ended = [refund for refund in refunds[id] if refund["failure_reason"] == "dispute_lost"]
+        rows.meet("refund that a lost dispute ended", id in gone and ended)
         if id in gone and any(refund["id"] not in ending for refund in coming):
             yield f"{id}: lost, and a refund of it is under way"
 
@@ -151,15 +214,18 @@ def bounds(rows: Rows) -> Iterator[str]:
     the default.
     """
     for invoice in rows.all("invoice"):
+        rows.meet("discount", invoice["discount_amount"])
         if not 0 <= invoice["discount_amount"] <= invoice["subtotal"]:
             yield (
                 f"{invoice['id']}: a discount of {invoice['discount_amount']}"
                 f" on {invoice['subtotal']}"
             )
     for link in rows.all("payment_link"):
+        rows.meet("link used up", link["usage_count"] == link["max_usage"])
         if link["max_usage"] is not None and link["usage_count"] > link["max_usage"]:
             yield f"{link['id']}: used {link['usage_count']} times of {link['max_usage']}"
     for customer, defaults in rows.by("payment_method", "customer", is_default=True).items():
+        rows.meet("default method")
         if len(defaults) > 1:
             yield f"{customer}: {len(defaults)} default methods"
 
@@ -167,9 +233,11 @@ def bounds(rows: Rows) -> Iterator[str]:
 def instants(rows: Rows) -> Iterator[str]:
     """A trial has an end, and what is canceled an instant at which it was."""
     for subscription in rows.all("subscription", status="trialing"):
+        rows.meet("trial")
         if subscription["trial_end"] is None:
             yield f"{subscription['id']}: in a trial without an end"
     for intent in rows.all("payment_intent", status="canceled"):
+        rows.meet("canceled payment")
         if intent["canceled_at"] is None:
             yield f"{intent['id']}: canceled at no time"
 
@@ -188,6 +256,11 @@ def deposits(rows: Rows) -> Iterator[str]:
     for deposit in rows.all("transaction", type="deposit"):
         id, amount = deposit["id"], deposit["amount"]
         returned = sum(refund["amount"] for refund in refunds[id])
+        rows.meet("fee", deposit["fee"])
+        rows.meet("commission", deposit["commission"])
+        rows.meet("deposit refunded in part", 0 < returned < amount)
+        rows.meet("deposit refunded whole", returned == amount)
+        rows.meet("receipt", deposit["status"] == "completed")
         if deposit["fee"] != per_cent(amount, deposit["fee_rate"]):
             yield f"{id}: fee {deposit['fee']} of {amount}"
         if deposit["net_amount"] != amount - deposit["fee"] - deposit["commission"]:
@@ -229,6 +302,8 @@ def customers(rows: Rows) -> Iterator[str]:
             sum(transaction["amount"] - transaction["amount_refunded"] for transaction in counted),
             number,
         )
+        rows.meet("deposits of a customer in another currency", len(counted) < len(arrived))
+        rows.meet("lost deposit of a customer", number > len(arrived))
         if (customer["total_spent"], customer["transactions_count"]) != expected:
             yield (
                 f"{customer['id']}: spent {customer['total_spent']}, and its transactions are"
@@ -243,10 +318,12 @@ def invoices(rows: Rows) -> Iterator[str]:
     numbers = [
         invoice["invoice_number"] for invoice in rows.all("invoice") if invoice["invoice_number"]
     ]
+    rows.meet("invoice number", len(numbers) > 1)
     if len(set(numbers)) != len(numbers):
         yield "an invoice number was given twice"
     for invoice in rows.all("invoice"):
         id, subtotal = invoice["id"], sum(line["amount"] for line in invoice["line_items"])
+        rows.meet("tax", invoice["tax_amount"])
         if len(paying[id]) > 1:
             yield f"{id}: paid {len(paying[id])} times"
         if (
@@ -262,7 +339,9 @@ def invoices(rows: Rows) -> Iterator[str]:
         for intent in paying[id]:
             settled = transactions[intent["transaction"]]["status"] in ARRIVED
             if rows.assumptions.get("payment_received") == "transaction" and not settled:
+                rows.meet("invoice whose money has not arrived")
                 continue
+            rows.meet("invoice paid by a payment")
             payer = (
                 invoice.get("payment_intent", intent["id"]),
                 invoice.get("transaction", intent["transaction"]),
@@ -281,9 +360,13 @@ def sessions(rows: Rows) -> Iterator[str]:
     paying = rows.by("payment_intent", "checkout_session", status="succeeded")
     for session in rows.all("checkout_session"):
         times = len(paying[session["id"]])
+        is_complete = session["status"] == "complete"
+        rows.meet("session paid", is_complete and times)
+        rows.meet("session complete without a charge", is_complete and not times)
+        rows.meet("session with a payment whose money has not arrived", times and not is_complete)
         if times > 1:
             yield f"{session['id']}: paid {times} times"
-        if session["status"] == "complete" and session["amount_total"] and not times:
+        if is_complete and session["amount_total"] and not times:
             yield f"{session['id']}: complete without a payment"
         if times and session["status"] not in ("complete", "processing"):
             yield f"{session['id']}: {session['status']} with a payment"
@@ -297,6 +380,8 @@ def subscriptions(rows: Rows) -> Iterator[str]:
         if subscription["status"] == "past_due" and subscription["id"] not in owing:
             yield f"{subscription['id']}: past due, and nothing is owed"
         due = [job["due"] for job in planned[subscription["id"]]]
+        rows.meet("subscription past due", subscription["status"] == "past_due")
+        rows.meet("renewal planned", subscription["status"] == "active")
         if len(due) > 1 or (
             subscription["status"] == "active" and due != [subscription["current_period_end"]]
         ):
@@ -310,6 +395,7 @@ def events(rows: Rows) -> Iterator[str]:
     counts = Counter((event["type"], event["data"]["object"]["id"]) for event in rows.all("event"))
     for kind in ("customer", "subscription"):
         for row in rows.all(kind):
+            rows.meet(f"creation of a {kind}")
             if counts[f"{kind}.created", row["id"]] != 1:
                 yield (
                     f"{kind}.created of {row['id']} was emitted"
@@ -331,6 +417,7 @@ def ledger(rows: Rows, books: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
     for transaction in rows.all("transaction"):
         currency = transaction["currency"]
         if transaction["type"] == "refund":
+            rows.meet("money returned in the ledger")
             expected["merchant", currency] -= transaction["amount"]
             expected["buyers", currency] += transaction["amount"]
         elif transaction["status"] in ARRIVED:
@@ -341,7 +428,9 @@ def ledger(rows: Rows, books: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
             expected["merchant", currency] += transaction["amount_refunded"]
             expected["buyers", currency] -= transaction["amount_refunded"]
     for invoice in rows.all("invoice", paid_manually=True):
+        rows.meet("invoice paid manually", invoice["amount_paid"])
         expected["buyers", invoice["currency"]] -= invoice["amount_paid"]
+    rows.meet("two currencies", len(books) > 1)
     for currency, accounts in books.items():
         if sum(accounts.values()):
             yield f"the books of {currency} do not add up: {accounts}"
