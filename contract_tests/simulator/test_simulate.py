@@ -77,7 +77,7 @@ WALKED = {("subscription", "paused", "trialing")}
 
 
 def test_stories_make_every_transition_without_a_broken_invariant() -> None:
-    """A state without a story has no test, and a clause without a row to decide about proves nothing.
+    """A state without a story has no test, and a clause without a row to decide has none either.
 
     Beside the seeds are shrunk stories of fixed violations, and short ones of what happens rarely.
     ``python -m contract_tests.simulator stories --seed SEED --steps 80`` plays and shrinks one that
