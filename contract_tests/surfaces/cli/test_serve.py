@@ -169,6 +169,16 @@ BROKEN = {
         b"settings: {main_currency: GBP}",
         "main_currency GBP is not among currencies",
     ),
+    "a currency that there is not": (
+        b"settings: {currencies: [XAF, ABC]}",
+        "currencies: ABC is not a code of ISO 4217",
+    ),
+    "a country that there is not": (
+        b"settings: {countries: [ZZ]}",
+        "countries: ZZ is not a code of ISO 3166-1",
+    ),
+    "a line break after a currency": (b'settings: {currencies: [XAF, "EUR\\n"]}', "currencies"),
+    "a line break after a country": (b'settings: {countries: ["FR\\n"]}', "countries"),
     "a wrong setting of an App": (b"apps: {shop: {settings: {tax: 1}}}", "tax is not a setting"),
     "an App that cannot be": (b"apps: {a b: {}}", "'a b'"),
     "a public key": (b"keys: [pk_test_demo]", "'pk_test_demo'"),

@@ -11,6 +11,7 @@ from msgspec import Meta
 
 from emulator.core.records import Record
 from emulator.core.world import World
+from emulator.document.iso_codes import countries, currencies
 from emulator.resources.app.clients import network
 
 # -- the merchant, as invoices, emails and buyers' pages show it
@@ -41,8 +42,9 @@ FEE_RATES = {"starter": 3.5, "growth": 2.9, "business": 2.4, "enterprise": 1.9}
 """Per cent of each deposit, by pricing plan (B-56)."""
 
 
-Currency = Annotated[str, Meta(pattern="^[A-Z]{3}$")]
-Country = Annotated[str, Meta(pattern="^[A-Z]{2}$")]
+# Not $, before which Python takes a line break.
+Currency = Annotated[str, Meta(pattern=r"^[A-Z]{3}\Z")]
+Country = Annotated[str, Meta(pattern=r"^[A-Z]{2}\Z")]
 # int | float, not float alone, so that a rate sent as 18 is still 18, and not 18.0, after it was
 # saved.
 Rate = Annotated[int, Meta(ge=0, le=100)] | Annotated[float, Meta(ge=0, le=100)]
@@ -187,7 +189,17 @@ def changed(
     return new
 
 
+def _check_codes(new: Settings) -> None:
+    for code in new.currencies:
+        if code not in currencies():
+            raise ValueError(f"currencies: {code} is not a code of ISO 4217")
+    for code in new.countries:
+        if code not in countries():
+            raise ValueError(f"countries: {code} is not a code of ISO 3166-1")
+
+
 def _check(new: Settings, read_logo: Callable[[str], object]) -> None:
+    _check_codes(new)
     if new.main_currency not in new.currencies:
         raise ValueError(f"main_currency {new.main_currency} is not among currencies")
     if any(day >= later for day, later in pairwise(new.renewal_retry_days)):
