@@ -163,6 +163,18 @@ def test_worlds_share_nothing(sandbox: Sandbox, other_world: Sandbox, live: Sand
     assert (sandbox.now, live.now) == ("2026-01-04T00:00:00.000Z", "2026-01-02T00:00:00.000Z")
 
 
+def test_worlds_draw_ids_of_their_own(
+    sandbox: Sandbox, other_world: Sandbox, live: Sandbox
+) -> None:
+    """B-01: the same requests give each world, and each side of an App, other ids."""
+    drawn = [
+        world.api.request("GET", "/customers/").headers["request-id"]
+        for world in (sandbox, other_world, live)
+        for _ in range(20)
+    ]
+    assert len(set(drawn)) == len(drawn)
+
+
 MODES = pytest.mark.parametrize("mode", ["frozen", "running"])
 
 

@@ -76,6 +76,17 @@ def test_a_key_belongs_to_one_world(sandbox: Sandbox, other_world: Sandbox) -> N
     assert REPLAYED not in post(other_world, "k1").headers
 
 
+def test_a_key_under_way_belongs_to_one_world(sandbox: Sandbox, other_world: Sandbox) -> None:
+    """B-01: while a request of one App has not been answered, another App's has the same key."""
+    sandbox.control.post("/faults", {"then": {"hold_ms": 500}})
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        first = pool.submit(post, sandbox, "k1")
+        while list(sandbox.control.pages("/faults")):
+            pass
+        assert post(other_world, "k1").status_code == 201
+        assert first.result().status_code == 201
+
+
 def test_on_other_methods_than_post_a_key_means_nothing(sandbox: Sandbox) -> None:
     path = f"/customers/{post(sandbox, 'k1').json()['id']}/"
     assert (

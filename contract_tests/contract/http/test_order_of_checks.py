@@ -134,6 +134,20 @@ NOT_JSON = {"content": b"{", "headers": JSON}
             422,
             "INVALID_FIELD",
         ),
+        # So do the rules: the customer that there is not is no field that is wrong.
+        (
+            "POST",
+            "/invoices/",
+            {
+                "json": {
+                    "customer": "cust_x",
+                    "line_items": [{"description": "Basket", "unit_amount": 500}],
+                    "due_date": "2020-01-01",
+                }
+            },
+            422,
+            "INVALID_FIELD",
+        ),
     ],
 )
 def test_the_first_fault_decides(

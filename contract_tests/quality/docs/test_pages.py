@@ -196,14 +196,19 @@ def test_the_licence_of_each_package_is_named() -> None:
 # -- pictures, which python -m docs.screenshots and python -m docs.recording make
 
 
-def test_pictures_are_small_and_those_that_pages_show() -> None:
-    folder, most = ROOT / "docs" / "images", 80_000
-    files = {file.name: file.stat().st_size for file in folder.iterdir()}
-    assert [file for file, size in files.items() if size > most] == []
+PICTURES = {file.name: file.stat().st_size for file in (ROOT / "docs" / "images").iterdir()}
+"""The size of each in bytes."""
+
+
+def test_pictures_are_small() -> None:
+    assert [file for file, size in PICTURES.items() if size > 80_000] == []
+
+
+def test_pictures_are_those_that_pages_show() -> None:
     shown_images = {
         name for page in PAGES for name in re.findall(r'images/([\w.-]+)"', page.read_text("utf-8"))
     }
-    assert 10 <= len(shown_images & files.keys()) == len(shown_images)
+    assert 10 <= len(shown_images & PICTURES.keys()) == len(shown_images)
 
 
 def test_the_recording_shows_what_the_commands_print() -> None:

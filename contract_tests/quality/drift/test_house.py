@@ -239,7 +239,7 @@ def test_what_is_too_large_is_named_with_its_size(tmp_path: Path) -> None:
     ]
 
 
-def test_each_room_is_shown_and_by_how_much_it_has_grown(tmp_path: Path) -> None:
+def test_each_room_is_shown_with_its_growth(tmp_path: Path) -> None:
     before = rooms(checkout(tmp_path / "before", "\n" * 10, "one two"))
     now = rooms(checkout(tmp_path / "now", "\n" * 13, "one"))
     assert now["emulator/core"] == Size(2, 13)
