@@ -289,7 +289,7 @@ def test_filters_work_together_with_an_order(filled: Filled) -> None:
     one = everything[-1]
     query = {
         "customer": one["customer"],
-        "status": f"{one['status']},failed",
+        "status": f"canceled,{one['status']}",
         "min_amount": one["amount"],
     }
     expected = [
@@ -299,6 +299,25 @@ def test_filters_work_together_with_an_order(filled: Filled) -> None:
     ]
     assert one in expected
     assert filled.all("/transactions/", ordering="created_at", **query) == expected[::-1]
+
+
+@pytest.mark.parametrize("path", [path for path in LISTS if "created_after" in LISTS[path]])
+def test_bounds_that_exclude_each_other_leave_nothing(filled: Filled, path: str) -> None:
+    """B-20."""
+    at = filled.path(path)
+    bounds = {"created_after": "2026-01-02", "created_before": "2026-01-01"}
+    pagination = filled.sandbox.api.get(at, **bounds)["pagination"]
+    assert (pagination["count"], pagination["total_pages"]) == (0, 0)
+
+
+def test_the_links_between_pages_keep_the_other_parameters(filled: Filled) -> None:
+    """B-19."""
+    query = {"ordering": "created_at", "status": "completed,failed", "min_amount": 1}
+    at_once = filled.all("/transactions/", **query)
+    assert len(at_once) > 2
+    assert at_once != filled.all("/transactions/")[::-1]
+    pages = filled.sandbox.api.pages("/transactions/", page_size=1, **query)
+    assert list(pages) == at_once
 
 
 # -- what cannot be asked
@@ -340,6 +359,7 @@ NO_DATES = [
         "2026-06-01T00:00Z",
         "20260601T000000Z",
     ),
+    *("2026-06-01T00:00:00,5", "2026-06-01T00:00:00Z,", "2026-06-01T00:00:00%0A"),
     *("2026-W20", "2026-W20-1", "2026W201", "2026-001", "2026001", "20260601"),
 ]
 

@@ -65,6 +65,14 @@ def test_a_sku_is_taken_once(sandbox: Sandbox, sku: Any, again: Any) -> None:
         holder = sandbox.product(metadata={"sku": again})
 
 
+def test_a_sku_stays_taken_when_other_metadata_change(sandbox: Sandbox) -> None:
+    """B-34: a PATCH merges metadata (B-22)."""
+    holder = sandbox.product(metadata={"sku": "BSK-30"})
+    sandbox.api.patch(f"{path_of(holder)}/", {"metadata": {"season": "dry"}})
+    body = {**BASKET, "metadata": {"sku": "BSK-30"}}
+    sandbox.api.rejected("POST", "/products/", 409, "DUPLICATE_SKU", json=body)
+
+
 # -- plans
 
 
