@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,11 +13,11 @@ from unittest.mock import patch
 import pytest
 
 from contract_tests.simulator import search, telling
-from contract_tests.simulator.invariants import CLAUSES, LEGAL
+from contract_tests.simulator.invariants import CLAUSES, LEGAL, Violation
 from contract_tests.simulator.model import TRANSITIONS
 from contract_tests.simulator.population import OPERATIONS, VARIANTS
 from contract_tests.simulator.proofs import View
-from contract_tests.simulator.simulation import Story, play
+from contract_tests.simulator.simulation import Outcome, Story, play
 from contract_tests.simulator.steps import draw_story
 from contract_tests.simulator.surroundings import KINDS
 from contract_tests.simulator.walks import Transition, walk
@@ -38,10 +38,19 @@ from emulator.testing import LocalServer
 from emulator.web import service_app
 
 SEEDS = range(100, 116)
-"""Seeds of every test run; ``python -m contract_tests.simulator stories --minutes 5``: new ones."""
+"""Seeds of every long run; ``python -m contract_tests.simulator stories --minutes 5``: new ones."""
+
+SHORT_SEEDS = (102, 113, 115)
+"""Seeds of every run: those whose stories reach most in little time."""
+
+IN_A_DATABASE = "sqlite"
+"""The kind of state whose stories go through most of the code: every run has it."""
 
 
-@pytest.mark.parametrize("state", KINDS)
+@pytest.mark.parametrize(
+    "state",
+    [pytest.param(kind, marks=[] if kind == IN_A_DATABASE else pytest.mark.long) for kind in KINDS],
+)
 def test_a_seed_decides_everything(state: str) -> None:
     """Every byte of every response is the same when a story is played again."""
     story = draw_story(3, 80, state)
@@ -76,25 +85,36 @@ WALKED = {("subscription", "paused", "trialing")}
 """Transitions that :mod:`contract_tests.simulator.walks` seeks and these stories miss."""
 
 
-def test_stories_make_every_transition_without_a_broken_invariant() -> None:
-    """A state without a story has no test, and a clause without a row to decide has none either.
+def written_stories() -> dict[str, Story]:
+    """Return shrunk stories of fixed violations, and short ones of what happens rarely."""
+    files = Path(__file__).with_name("stories").glob("*.json")
+    return {file.stem: search.read(file) for file in files}
 
-    Beside the seeds are shrunk stories of fixed violations, and short ones of what happens rarely.
+
+def violations(outcomes: Mapping[str, Outcome]) -> dict[str, Violation]:
+    return {name: outcome.violation for name, outcome in outcomes.items() if outcome.violation}
+
+
+def test_stories_break_no_invariant() -> None:
+    """Those of seeds and the written ones.
+
     ``python -m contract_tests.simulator stories --seed SEED --steps 80`` plays and shrinks one that
     fails.
     """
-    stories = {
-        file.stem: search.read(file) for file in Path(__file__).with_name("stories").glob("*.json")
-    }
-    stories |= {f"seed {seed}": draw_story(seed, 80) for seed in SEEDS}
+    stories = written_stories() | {f"seed {seed}": draw_story(seed, 80) for seed in SHORT_SEEDS}
+    assert violations({name: play(story) for name, story in stories.items()}) == {}
+
+
+@pytest.mark.long
+def test_stories_make_every_transition_without_a_broken_invariant() -> None:
+    """A state without a story has no test, and a clause without a row to decide has none either."""
+    stories = written_stories() | {f"seed {seed}": draw_story(seed, 80) for seed in SEEDS}
     for seed, variant in EVENTFUL.items():
         stories[f"eventful {seed}"] = draw_story(seed, 250, "memory", EVENTS)._replace(
             settings=VARIANTS[variant]
         )
     outcomes = {name: play(story) for name, story in stories.items()}
-    assert {
-        name: outcome.violation for name, outcome in outcomes.items() if outcome.violation
-    } == {}
+    assert violations(outcomes) == {}
     every = {
         (kind.kind, *step) for kind, steps in LEGAL.items() for step in steps if step[0] != step[1]
     }
@@ -106,21 +126,31 @@ def test_stories_make_every_transition_without_a_broken_invariant() -> None:
     assert CLAUSES - frozenset().union(*(outcome.met for outcome in outcomes.values())) == set()
 
 
-def test_walks_do_not_differ_from_the_model(tmp_path: Path) -> None:
-    """On each kind of state. All transitions are reached: an unwalked one would prove nothing."""
-    reached: Counter[Transition] = Counter()
+def walked(folder: Path, walks: int, reached: Counter[Transition]) -> list[str]:
+    """Return how walks, in turn on each kind of state, differ from the model."""
     differences: list[str] = []
     for number, place in enumerate(
-        ("memory", f"tinydb:{tmp_path}/worlds.json", f"sqlite:{tmp_path}/worlds.db")
+        ("memory", f"tinydb:{folder}/worlds.json", f"sqlite:{folder}/worlds.db")
     ):
         server = LocalServer(state=place)
         differences += [
             difference
-            for seed in range(number, 24, 3)
+            for seed in range(number, walks, 3)
             for difference in walk(server, seed, 20, reached)
         ]
         server.stop()
-    assert differences == []
+    return differences
+
+
+def test_a_walk_on_each_kind_of_state_does_not_differ_from_the_model(tmp_path: Path) -> None:
+    assert walked(tmp_path, 3, Counter()) == []
+
+
+@pytest.mark.long
+def test_walks_of_all_transitions_do_not_differ_from_the_model(tmp_path: Path) -> None:
+    """All transitions are reached: an unwalked one would prove nothing."""
+    reached: Counter[Transition] = Counter()
+    assert walked(tmp_path, 24, reached) == []
     assert reached.keys() == TRANSITIONS
 
 
@@ -131,7 +161,9 @@ def test_every_sentence_and_every_step_has_a_proof() -> None:
     assert telling.without_proof() == set()
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 4))]
+)
 def test_what_is_said_on_a_walk_holds_and_steps_keep_their_promises(seed: int) -> None:
     """``python -m contract_tests.simulator walks --told 300`` reaches every row of both tables."""
     server = LocalServer(state="memory")
@@ -193,6 +225,7 @@ class Defect(NamedTuple):
     """One defect: what is replaced by what, and the rules that may be broken by it.
 
     ``seed``, ``state`` and ``names`` are those of a story that shows it (see :func:`draw_story`).
+    Only long runs try a defect that ``is_long``: to shrink its story takes many plays.
     """
 
     name: str
@@ -203,6 +236,7 @@ class Defect(NamedTuple):
     names: tuple[str, ...]
     state: str = "memory"
     seed: int = 0
+    is_long: bool = False
 
     @property
     def story(self) -> Story:
@@ -248,7 +282,7 @@ ERRORS = ("internal error", "money", "jobs")
 # fmt: off
 DEFECTS = (
     Defect("due jobs run without a pause", UnitRunner, "run_slice", _at_once, ("waiting",),
-           ("subscribe", "run", "sleep", "read"), seed=8),
+           ("subscribe", "run", "sleep", "read"), seed=8, is_long=True),
     Defect("rewinds do not wait for each other", History, "rewind", _unlocked,
            ("internal error", "rewind"), ("race", "customer"), seed=11),
     Defect("worlds are never given up", Engine, "_make_room", _nothing_async, ("memory",),
@@ -256,15 +290,15 @@ DEFECTS = (
     Defect("card numbers are only searched as digits", logged_requests, "redact", _only_digits,
            ("secrets",), ("card", "method", "read")),
     Defect("imports are not validated", worlds, "validate", _nothing, ERRORS,
-           ("save", "import", "customer", "advance")),
+           ("save", "import", "customer", "advance"), is_long=True),
     Defect("what is not stored is not said", TinyDBStore, "unsaved", lambda store: None,
-           ("restart",), ("disk_fails", "stop", "customer", "sleep"), "tinydb"),
+           ("restart",), ("disk_fails", "stop", "customer", "sleep"), "tinydb", is_long=True),
     Defect("voiding cancels no payment", payment_intents, "cancel_current", _nothing, ERRORS,
-           ("pay", "act", "advance", "invoice"), seed=68),
+           ("pay", "act", "advance", "invoice"), seed=68, is_long=True),
     Defect("answers are not repeated", service_app, "lookup", _nothing,
            ("idempotency", "internal error"), ("repeat", "customer", "intent")),
     Defect("deliveries are not taken up again", Outbox, "resume", _nothing, ("deliveries",),
-           ("rewind", "customer", "receiver", "settle", "restore", "save")),
+           ("rewind", "customer", "receiver", "settle", "restore", "save"), is_long=True),
     Defect("what is not stored is not undone", WorldPersistence, "add", _stored_later,
            ("restart", "internal error"), ("disk_fails", "crash", "customer", "invoice", "repair"),
            "sqlite"),
@@ -272,7 +306,13 @@ DEFECTS = (
 # fmt: on
 
 
-@pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: defect.name)
+@pytest.mark.parametrize(
+    "defect",
+    [
+        pytest.param(defect, id=defect.name, marks=[pytest.mark.long] if defect.is_long else [])
+        for defect in DEFECTS
+    ],
+)
 def test_a_short_story_shows_each_seeded_defect(tmp_path: Path, defect: Defect) -> None:
     """A shrunk story's file breaks the same invariant alike, and nothing without the defect."""
     with defect.seeded():
