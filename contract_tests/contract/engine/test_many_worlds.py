@@ -344,7 +344,7 @@ def fill(world: World, size: int) -> None:
             world.add(msgspec.structs.replace(email, id=world.new_id(Email), to=address))
 
 
-@pytest.mark.parametrize("state", ["memory", "sqlite:{}"])
+@pytest.mark.parametrize("state", ["memory", pytest.param("sqlite:{}", marks=pytest.mark.long)])
 def test_what_grows_with_a_world_lets_others_run(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, state: str
 ) -> None:

@@ -304,7 +304,7 @@ LOOPS = {
 """By the name of an event loop a beginning of the server's program that leaves it no other."""
 
 
-@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize("loop", ["uvloop", pytest.param("asyncio", marks=pytest.mark.long)])
 def test_with_few_files_left_a_connection_gets_a_503(loop: str) -> None:
     """With ``ulimit -n 256`` and 600 connections at once none is reset, and those before are
     served.

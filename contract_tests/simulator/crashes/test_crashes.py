@@ -1,4 +1,8 @@
-"""A few rounds of each kind; ``python -m contract_tests.simulator crashes`` plays any number."""
+"""A few rounds of each kind; ``python -m contract_tests.simulator crashes`` plays any number.
+
+A run of each change kills a server and looks for what it responded in
+``simulator/durability/test_durability.py``.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ IN_POSTGRES = (pytest.mark.long, pytest.mark.needs("postgresql", "nginx"))
 @pytest.mark.parametrize(
     ("kind", "store", "most"),
     [
-        pytest.param("kills", "sqlite", 1),
+        pytest.param("kills", "sqlite", 1, marks=pytest.mark.long),
         pytest.param("chaos", "sqlite", 1, marks=pytest.mark.long),
         pytest.param("kills", "postgres", 2, marks=IN_POSTGRES),
         pytest.param("chaos", "postgres", 2, marks=IN_POSTGRES),

@@ -401,8 +401,8 @@ def test_a_full_disk_costs_only_clear_errors(tmp_path: Path) -> None:
     """A write without room is undone: ``DATABASE_ERROR``. Reads go on; writes return with room."""
     with process(f"sqlite:{tmp_path}/worlds.db") as (emulator, make, known):
         made = [make(0).json()["id"]]
-        limited(emulator, 300_000)
-        responses = [make(number) for number in range(1, 60)]
+        limited(emulator, 200_000)
+        responses = [make(number) for number in range(1, 25)]
         rejected = [response.json() for response in responses if response.status_code == 500]
         made += [response.json()["id"] for response in responses if response.is_success]
         assert {response["code"] for response in rejected} == {"DATABASE_ERROR"}
