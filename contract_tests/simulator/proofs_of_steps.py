@@ -1,7 +1,8 @@
 """The proof of each row of ``fixtures/next-steps.yaml``: what is so once the step was taken.
 
-A step is taken in a world that is restored afterwards. A payment that the step begins has its
-answer first, however slow the operator is.
+Before, it is not so: a step that would change nothing is not offered. A step is taken in a world
+that is restored afterwards. A payment that the step begins has its answer first, however slow the
+operator is.
 """
 
 from __future__ import annotations
@@ -23,7 +24,13 @@ class Taken(NamedTuple):
     after: View
     one: Object
     step: Step
-    counts: Mapping[str, tuple[int, int]]
+    counts: Mapping[str, tuple[Any, Any]]
+
+    @property
+    def untaken(self) -> Taken:
+        """The world before, as if the step had left it so."""
+        counts = {name: (before, before) for name, (before, _) in self.counts.items()}
+        return self._replace(after=self.before, counts=counts)
 
     @property
     def now(self) -> Object:
@@ -63,6 +70,15 @@ def counted(name: str) -> Proof:
     return lambda taken: taken.counts[name][1] > taken.counts[name][0]
 
 
+def is_now(name: str, value: Any) -> Proof:
+    return lambda taken: bool(taken.counts[name][1] == value)
+
+
+def has_card(taken: Taken) -> bool:
+    own = taken.after.of("payment_method", customer=taken.one["id"], status="active")
+    return "4242" in [method["details"].get("last4") for method in own]
+
+
 def same(field: str, value: Any) -> Proof:
     return lambda taken: bool(taken.now[field] == value)
 
@@ -98,6 +114,14 @@ def ends(taken: Taken) -> bool:
     return taken.now["status"] in ("canceled", "expired")
 
 
+def ends_with_period(taken: Taken) -> bool:
+    return taken.after.end(taken.now) == taken.now["current_period_end"]
+
+
+def goes_on(taken: Taken) -> bool:
+    return (taken.after.end(taken.now) or "9999") > taken.now["current_period_end"]
+
+
 def refunded(taken: Taken) -> bool:
     before = {refund["id"] for refund in taken.before.of("refund")}
     made = [refund for refund in taken.after.of("refund") if refund["id"] not in before]
@@ -121,10 +145,9 @@ PHONE = {"open_phone": counted("prompts")}
 
 BY_KIND: Mapping[str, Mapping[str, Proof]] = {
     "customer": {
-        "outcome_failed": counted("outcomes"),
-        "add_card": lambda taken: taken.grew(
-            "payment_method", type="bank_card", customer=taken.one["id"]
-        ),
+        "outcome_failed": is_now("outcome", "failed"),
+        "undo_outcome": is_now("outcome", None),
+        "add_card": has_card,
         "delete": gone,
     },
     "subscription": {
@@ -141,12 +164,13 @@ BY_KIND: Mapping[str, Mapping[str, Proof]] = {
         "advance_renewal": at(renewed),
         "advance_end": at(ends),
         "advance_overdue": at(overdue),
-        "outcome_succeeded": counted("outcomes"),
-        "outcome_failed": counted("outcomes"),
+        "outcome_succeeded": is_now("outcome", "succeeded"),
+        "outcome_failed": is_now("outcome", "failed"),
+        "undo_outcome": is_now("outcome", None),
         "pay_failed": active_again,
         "pause": becomes("paused"),
-        "keep": same("cancel_at_period_end", False),
-        "cancel_later": same("cancel_at_period_end", True),
+        "keep": goes_on,
+        "cancel_later": ends_with_period,
         "cancel": becomes("canceled"),
     },
     "invoice": {
@@ -196,9 +220,14 @@ BY_KIND: Mapping[str, Mapping[str, Proof]] = {
             taken.now["attempt_count"] > taken.one["attempt_count"]
             or not taken.after.due(taken.one["id"], "webhook.attempt")
         ),
-        "clear_response": lambda taken: taken.counts["inbox"][1] == 200,
+        "clear_response": is_now("inbox", (200, 0)),
     },
-    "webhook_endpoint": {"enable": same("enabled", True), "disable": same("enabled", False)},
+    "webhook_endpoint": {
+        "enable": same("enabled", True),
+        "clear_response": is_now("inbox", (200, 0)),
+        "refuse_response": is_now("inbox", (500, 0)),
+        "disable": same("enabled", False),
+    },
 }
 
 PROOFS: Mapping[str, Proof] = {

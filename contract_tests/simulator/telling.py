@@ -271,6 +271,13 @@ def endpoint(emulator: Emulator, chance: random.Random) -> None:
         emulator.api.post("/_emulator/faults", {"then": {"overlap": "same_type"}})
 
 
+def arrange(emulator: Emulator, chance: random.Random) -> None:
+    """The next payment of one customer, or of any, ends as a tester wants."""
+    customer = chance.choice((None, _newest(emulator, "customer", chance)["id"]))
+    body = {"operation": "payment", "result": chance.choice(("succeeded", "failed"))}
+    emulator.api.post("/_emulator/outcomes", {**body, "match": {"customer": customer}})
+
+
 def respond(emulator: Emulator, chance: random.Random) -> None:
     _answer(emulator, chance)
 
@@ -332,6 +339,7 @@ SCENES: Mapping[Scene, int] = {
     prompt: 3,
     product: 1,
     respond: 1,
+    arrange: 1,
     checkout: 3,
     unconfirmed: 1,
     dispute: 1,
@@ -432,17 +440,28 @@ def sentences(view: View, one: Object, text: str, reached: Counter[str]) -> Iter
         yield f"{what}: unsaid: {missing}"
 
 
-def _counts(emulator: Emulator, step: Any) -> dict[str, int]:
+def _counts(emulator: Emulator, one: Object, step: Any) -> dict[str, Any]:
+    """Return what is counted or set beside objects: emails, prompts, outcomes, an inbox."""
+
     def count(path: str) -> int:
         return int(emulator.api.get(path, page_size=1)["pagination"]["count"])
 
-    prompts = count(step["path"]) if step["method"] == "GET" else 0
+    customer = one["id"] if one["object"] == "customer" else one.get("customer")
+    arranged = [
+        outcome
+        for outcome in emulator.api.oldest("/_emulator/outcomes")
+        if outcome["operation"] == "payment" and outcome["match"]["customer"] in (None, customer)
+    ]
+    name = step["path"].split("/")[3:4]
     inboxes = emulator.api.get("/_emulator/inboxes")["data"]
     return {
-        "outcomes": count("/_emulator/outcomes"),
         "emails": count("/_emulator/emails"),
-        "prompts": prompts,
-        "inbox": inboxes[0]["status"] if inboxes else 0,
+        "prompts": count(step["path"]) if step["method"] == "GET" else 0,
+        "outcome": arranged[0]["result"] if arranged else None,
+        "inbox": next(
+            ((inbox["status"], inbox["delay_ms"]) for inbox in inboxes if [inbox["name"]] == name),
+            None,
+        ),
     }
 
 
@@ -451,7 +470,7 @@ def take(emulator: Emulator, before: View, one: Object, step: Any) -> Iterator[s
     api = emulator.api
     what = f"{one['object']} {one['id']} ({one.get('status')}): {step['label']!r}"
     api.post("/_emulator/snapshots", {"name": "before"})
-    counts = _counts(emulator, step)
+    counts = _counts(emulator, one, step)
     try:
         if step["method"] != "GET":
             body = {} if step["body"] is None else {"json": step["body"]}
@@ -460,13 +479,16 @@ def take(emulator: Emulator, before: View, one: Object, step: Any) -> Iterator[s
         if step["name"] in proofs_of_steps.BEGIN_PAYMENTS:
             _answer_payments(emulator, one["id"])
         after = view(emulator)
-        now = _counts(emulator, step)
+        now = _counts(emulator, one, step)
         if step["method"] == "GET":
             counts["prompts"] = 0
         both = {name: (counts[name], now[name]) for name in counts}
         taken = Taken(before, after, one, step, both)
-        if not proofs_of_steps.PROOFS[_name(one, step)](taken):
+        proof = proofs_of_steps.PROOFS[_name(one, step)]
+        if not proof(taken):
             yield f"{what} does not bring it: now {_short(taken.now)}, {_short(taken.target)}"
+        if proof(taken.untaken):
+            yield f"{what} is offered although it is so already: {_short(one)}"
     except RequestRefused as error:
         yield f"{what} is refused: {error}"
     finally:

@@ -34,7 +34,7 @@ from emulator.engine.storage.serialization import WorldHeader
 from emulator.engine.storage.store import WorldPersistence
 from emulator.engine.storage.tinydb_store import TinyDBStore
 from emulator.resources.payments import payment_intents
-from emulator.testing import LocalServer
+from emulator.testing import Emulator, LocalServer
 from emulator.web import service_app
 
 SEEDS = range(100, 116)
@@ -213,6 +213,29 @@ def test_a_false_sentence_is_found(text: str, wrong: str) -> None:
     seen = View(objects, [], "2026-01-15T09:00:00.000Z")
     found = list(telling.sentences(seen, subscription, text, Counter()))
     assert [fault for fault in found if wrong in fault] != []
+
+
+def test_a_step_whose_promise_is_kept_already_is_found() -> None:
+    """As the emulator offered it once, to an inbox that answered 200."""
+    server = LocalServer(state="memory")
+    step = {
+        "name": "clear_response",
+        "label": "Let the inbox answer 200",
+        "method": "DELETE",
+        "path": "/_emulator/inbox/shop/response",
+        "body": None,
+        "amount": None,
+    }
+    try:
+        with Emulator(key="sk_test_kept", server=server) as emulator:
+            url = f"{emulator.url}/_emulator/inbox/shop?app=kept"
+            emulator.api.post("/v1/webhooks/", {"name": "Shop", "url": url, "events": ["*"]})
+            seen = telling.view(emulator)
+            [one] = seen.of("webhook_endpoint")
+            [fault] = telling.take(emulator, seen, one, step)
+            assert "is offered although it is so already" in fault
+    finally:
+        server.stop()
 
 
 # -- ways in which the emulator was broken once, or might be, each of which the simulator must find

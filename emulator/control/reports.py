@@ -23,7 +23,8 @@ async def _audit(runtime: Runtime) -> Any:
 
 async def _explanation(runtime: Runtime, id: str, query: Query) -> Any:
     """GET /explain/{id}: why the object is in its present state."""
-    return await runtime.examine(explanation.explain, id, language_of(query["language"]))
+    language, responses = language_of(query["language"]), {**runtime.inbox.rules}
+    return await runtime.examine(explanation.explain, id, language, responses)
 
 
 async def _coverage(runtime: Runtime, query: Query) -> dict[str, Any]:

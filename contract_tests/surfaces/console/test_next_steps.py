@@ -136,6 +136,41 @@ def endpoint(sandbox: Sandbox) -> Any:
     )
 
 
+def refusing(sandbox: Sandbox) -> Any:
+    made = endpoint(sandbox)
+    sandbox.inbox_responses("shop", status=500)
+    return made
+
+
+def decide(sandbox: Sandbox, customer: str) -> None:
+    match = {"customer": customer}
+    body = {"operation": "payment", "result": "succeeded", "match": match}
+    sandbox.control.post("/outcomes", body)
+
+
+def decided(sandbox: Sandbox) -> Any:
+    """A customer whose next payment has an outcome, and who has the card that works."""
+    customer = sandbox.customer()
+    sandbox.method(customer, number="4242 4242 4242 4242")
+    decide(sandbox, customer["id"])
+    return customer
+
+
+def decided_subscription(sandbox: Sandbox) -> Any:
+    made = sandbox.subscribe()
+    sandbox.settle()
+    decide(sandbox, made["customer"])
+    return sandbox.subscription(made["id"])
+
+
+def ending_first(sandbox: Sandbox) -> Any:
+    """A subscription that ends within its period, whether it is canceled at the end or not."""
+    made = sandbox.subscribe(ends_at="2026-01-20T00:00:00Z")
+    sandbox.settle()
+    sandbox.act(made, "cancel", cancel_at_period_end=True)
+    return sandbox.subscription(made["id"])
+
+
 @later
 def delivery(sandbox: Sandbox, status: int) -> Any:
     """One that the inbox answers with this status: a 4xx is final, a 5xx is tried again."""
@@ -143,6 +178,12 @@ def delivery(sandbox: Sandbox, status: int) -> Any:
     sandbox.inbox_responses("shop", status=status)
     sandbox.customer()
     return sandbox.deliveries(made)[0]
+
+
+def accepted_since(sandbox: Sandbox) -> Any:
+    failed = delivery(400)(sandbox)
+    sandbox.inbox_responses("shop", status=200)
+    return failed
 
 
 Check = Callable[[Sandbox, Any, Any], bool]
@@ -160,6 +201,10 @@ def changed(field: str) -> Check:
 def arranged(sandbox: Sandbox, before: Any, after: Any) -> bool:
     [outcome] = sandbox.control.get("/outcomes")["data"]
     return bool(outcome["match"]["customer"] == before.get("customer", before["id"]))
+
+
+def undecided(sandbox: Sandbox, before: Any, after: Any) -> bool:
+    return not sandbox.control.get("/outcomes")["data"]
 
 
 def has_card(sandbox: Sandbox, before: Any, after: Any) -> bool:
@@ -198,8 +243,10 @@ def paid(sandbox: Sandbox, before: Any, after: Any) -> bool:
     return bool(invoice["status"] == "paid" and after["status"] == "active")
 
 
-def accepts(sandbox: Sandbox, before: Any, after: Any) -> bool:
-    return bool(sandbox.control.get("/inboxes")["data"][0]["status"] == 200)
+def answers(status: int) -> Check:
+    return lambda sandbox, before, after: bool(
+        sandbox.control.get("/inboxes")["data"][0]["status"] == status
+    )
 
 
 MOVED = changed("current_period_end")
@@ -215,6 +262,7 @@ CASES: Mapping[str, tuple[Make, Mapping[str, str | Check]]] = {
         lambda sandbox: sandbox.api.get(f"/customers/{sandbox.subscribe()['customer']}/"),
         {"outcome_failed": arranged, "add_card": has_card, "delete": gone},
     ),
+    "customer decided": (decided, {"undo_outcome": undecided, "delete": gone}),
     "subscription active": (
         subscription(),
         {"advance_renewal": MOVED, "outcome_failed": arranged, "pause": "paused", **CANCEL},
@@ -233,6 +281,14 @@ CASES: Mapping[str, tuple[Make, Mapping[str, str | Check]]] = {
     "subscription active, ending": (
         subscription("cancel_later"),
         {"advance_end": "canceled", "pause": "paused", "keep": ENDING, "cancel": "canceled"},
+    ),
+    "subscription active, decided": (
+        decided_subscription,
+        {"advance_renewal": MOVED, "undo_outcome": undecided, "pause": "paused", **CANCEL},
+    ),
+    "subscription active, ending first": (
+        ending_first,
+        {"advance_end": "expired", "pause": "paused", "cancel": "canceled"},
     ),
     "subscription active, by invoice": (
         subscription(collection_method="send_invoice"),
@@ -350,11 +406,22 @@ CASES: Mapping[str, tuple[Make, Mapping[str, str | Check]]] = {
     ),
     "webhook_delivery pending": (
         delivery(500),
-        {"advance_attempt": TRIED, "clear_response": accepts},
+        {"advance_attempt": TRIED, "clear_response": answers(200)},
     ),
-    "webhook_delivery failed": (delivery(400), {"retry": TRIED, "clear_response": accepts}),
+    "webhook_delivery failed": (delivery(400), {"retry": TRIED, "clear_response": answers(200)}),
+    "webhook_delivery failed, accepted since": (
+        accepted_since,
+        {"retry": TRIED},
+    ),
     "webhook_delivery succeeded": (delivery(200), {}),
-    "webhook_endpoint": (endpoint, {"disable": changed("enabled")}),
+    "webhook_endpoint": (
+        endpoint,
+        {"refuse_response": answers(500), "disable": changed("enabled")},
+    ),
+    "webhook_endpoint refusing": (
+        refusing,
+        {"clear_response": answers(200), "disable": changed("enabled")},
+    ),
     "webhook_endpoint disabled": (
         lambda sandbox: sandbox.api.post(f"/webhooks/{endpoint(sandbox)['id']}/disable/", {}),
         {"enable": changed("enabled")},

@@ -20,6 +20,7 @@ from emulator.engine.reading import View
 from emulator.insight.explain.causality import Causality, LoggedUnit
 from emulator.insight.explain.explanation_text import StepText, StepTexts
 from emulator.insight.names import describe, find
+from emulator.insight.state.arranged import Responses
 from emulator.insight.state.next_steps import next_steps
 from emulator.insight.state.sentences import status_sentences
 from emulator.insight.state.under_way import under_way
@@ -295,8 +296,11 @@ MAX_STEPS = 1000
 """The most steps of a chain; of a longer one the latest are sent."""
 
 
-def explain(view: View, id: str, language: Language) -> dict[str, Any]:
-    """Return an object's state and the chain of steps to it; 404 if there is no such object."""
+def explain(view: View, id: str, language: Language, responses: Responses) -> dict[str, Any]:
+    """Return an object's state and the chain of steps to it; 404 if there is no such object.
+
+    ``responses`` are those of the world's inboxes, which are not part of it.
+    """
     record = find(view.world, id)
     explanation = Explanation(view, record, language)
     explanation.build()
@@ -308,6 +312,6 @@ def explain(view: View, id: str, language: Language) -> dict[str, Any]:
         "summary": status_sentences(view.world, record, language),
         "complete": explanation.complete and len(explanation.steps) <= MAX_STEPS,
         "under_way": under_way(view.world, record, language),
-        "next_steps": [*next_steps(view.world, record, language)],
+        "next_steps": [*next_steps(view.world, record, language, responses)],
         "chain": sorted(explanation.steps, key=attrgetter("at"))[-MAX_STEPS:],
     }

@@ -6,17 +6,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from string import Formatter
 from typing import Any
-from urllib.parse import urlsplit
 
 from emulator.core.calendar import LAST
 from emulator.core.jobs import Job
 from emulator.core.records import Record
 from emulator.core.unit_of_work import Event
 from emulator.core.world import World
-from emulator.engine import inbox
 from emulator.insight.names import name_of, paid_with, price
-from emulator.insight.state import under_way
-from emulator.insight.state.working_method import working_method
+from emulator.insight.state import arranged, under_way
+from emulator.insight.state.arranged import NONE_SET, Responses
+from emulator.insight.state.working_method import has_card, working_method
 from emulator.presentation.languages.language import Language
 from emulator.presentation.languages.wording import FAILURE_CAUSES, MONEY_FIELDS, failure_cause
 from emulator.resources.billing import (
@@ -46,10 +45,13 @@ from emulator.resources.webhooks.endpoints import WebhookEndpoint
 class ObjectFacts:
     """An object's facts, looked up on demand, and their form in a language's texts."""
 
-    def __init__(self, world: World, record: Record, language: Language) -> None:
+    def __init__(
+        self, world: World, record: Record, language: Language, responses: Responses = NONE_SET
+    ) -> None:
         self.world = world
         self.record = record
         self.language = language
+        self.responses = responses
         self._values: dict[str, Any] = {}
 
     @cached_property
@@ -442,13 +444,6 @@ def _last_result(facts: ObjectFacts, delivery: WebhookDelivery) -> Any:
     return last.status_code or last.error or facts.language.gettext("no response")
 
 
-def _inbox(facts: ObjectFacts, delivery: WebhookDelivery) -> str | None:
-    """Return the name of the inbox that a delivery goes to."""
-    endpoint = facts.world.get(WebhookEndpoint, delivery.webhook)
-    path = urlsplit(endpoint.url).path if endpoint else ""
-    return path.removeprefix(inbox.PREFIX) if path.startswith(inbox.PREFIX) else None
-
-
 # -- the facts of each kind
 
 
@@ -521,6 +516,10 @@ FACTS: Mapping[type[Record], Mapping[str, Fact]] = {
         "renewal": lambda facts, subscription: facts.planned("subscription.renew"),
         "end": _end,
         "ends_first": _ends_first,
+        "goes_on": lambda facts, subscription: (
+            (facts.planned("subscription.expire") or LAST) > (facts.get("renewal") or "")
+        ),
+        **arranged.FACTS_OF_PAYERS,
         "cancels": _cancels,
         "ends": lambda facts, subscription: None if facts.get("cancels") else facts.get("end"),
         "ends_with_trial": lambda facts, subscription: bool(
@@ -594,6 +593,8 @@ FACTS: Mapping[type[Record], Mapping[str, Fact]] = {
     },
     Customer: {
         "charged": _charged_customer,
+        "has_card": lambda facts, customer: has_card(facts.world, customer),
+        **arranged.FACTS_OF_PAYERS,
         "methods": _count(PaymentMethod, "customer"),
         "open_invoices": _count(Invoice, "customer", "open"),
         "open_sum": _due("open"),
@@ -626,11 +627,12 @@ FACTS: Mapping[type[Record], Mapping[str, Fact]] = {
         "endpoint_name": lambda facts, delivery: (
             name_of(facts.world, delivery.webhook, facts.language) or delivery.webhook
         ),
-        "inbox": _inbox,
+        **arranged.FACTS_OF_RECEIVERS,
         "attempt": lambda facts, delivery: facts.planned("webhook.attempt"),
         "last_result": _last_result,
     },
     WebhookEndpoint: {
+        **arranged.FACTS_OF_RECEIVERS,
         "deliveries": _count(WebhookDelivery, "webhook"),
         "failed": _count(WebhookDelivery, "webhook", "failed"),
         "waiting": _count(WebhookDelivery, "webhook", "pending"),

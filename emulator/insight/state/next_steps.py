@@ -16,6 +16,7 @@ import msgspec
 from emulator.core.records import Record
 from emulator.core.world import World
 from emulator.document.references import filled
+from emulator.insight.state.arranged import Responses
 from emulator.insight.state.facts import ObjectFacts
 from emulator.presentation.languages.language import Language
 from emulator.presentation.languages.wording import NEXT_STEPS
@@ -41,8 +42,11 @@ STEPS: Mapping[str, Mapping[str, Step]] = msgspec.convert(NEXT_STEPS, dict[str, 
 """By kind and name."""
 
 
-def next_steps(world: World, record: Record, language: Language) -> Iterator[dict[str, Any]]:
-    facts = ObjectFacts(world, record, language)
+def next_steps(
+    world: World, record: Record, language: Language, responses: Responses
+) -> Iterator[dict[str, Any]]:
+    """Yield the steps, given the responses of the world's inboxes, which are not part of it."""
+    facts = ObjectFacts(world, record, language, responses)
     for name, row in STEPS.get(record.kind, {}).items():
         if facts.fits(row.when):
             with suppress(KeyError):

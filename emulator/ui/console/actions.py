@@ -149,6 +149,8 @@ STEPS_DONE = {
     "retry": "retry",
     "add": "add_card",
     "clear": "clear_response",
+    "refuse": "response",
+    "undo": "remove_outcome",
 }
 """The messages of steps of any kind of object, by the first word of their names."""
 
