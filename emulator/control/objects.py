@@ -26,7 +26,7 @@ from emulator.core.world import World, encode
 from emulator.engine.reading import View, read_page
 from emulator.engine.runtime import Runtime
 from emulator.insight.names import LONGEST, describe, documented, find, get, schema_name, schemas
-from emulator.insight.state.under_way import UnderWay, under_way
+from emulator.insight.state.under_way import UnderWay, all_under_way, under_way
 from emulator.presentation import typed_text
 from emulator.presentation.languages.language import Language, language_of
 from emulator.resources import set_directly
@@ -255,9 +255,15 @@ async def list_names(runtime: Runtime, query: Query) -> dict[str, str]:
 
 
 async def list_under_way(runtime: Runtime, query: Query) -> dict[str, list[UnderWay]]:
-    """GET /under-way: what is under way of these objects, without those of which nothing is."""
+    """GET /under-way: what is under way of these objects, without those of which nothing is.
+
+    Without ``ids`` all that is under way in the world, each by the id of its own object.
+    """
     await runtime.catch_up()
     language, world = language_of(query["language"]), runtime.world
+    if "ids" not in query:
+        every = await runtime.examine(lambda view: all_under_way(view.world, language))
+        return {waiting.object: [waiting] for waiting in every}
     records = (get(world, id) for id in dict.fromkeys(query["ids"].split(",")))
     own = {record.id: under_way(world, record, language) for record in records if record}
     return {id: waiting for id, waiting in own.items() if waiting}

@@ -584,3 +584,27 @@ def test_a_list_marks_the_objects_with_a_payment_under_way(sandbox: Sandbox) -> 
             page = visitor.open(f"objects?kind={kind}")
             assert page.text_of("under-way") == "5,000 XAF under way", kind
         assert "operator" not in visitor.open(f"objects/{made['id']}").text_of("answer")
+
+
+@pytest.mark.parametrize(
+    ("language", "waits", "none"),
+    [
+        (
+            "en",
+            "5,000 XAF Awa Diop · Subscription Awa Diop · Basic · 5,000 XAF / month"
+            " (INV-2026-000001) Airtel +241 …3456 · Waits for the buyer’s phone · until"
+            " 1 Jan 2026",
+            "Nothing is under way.",
+        ),
+        ("fr", "Attend le téléphone de l’acheteur · jusqu’au 1 janv. 2026", "Rien n’est en cours."),
+    ],
+)
+def test_the_overview_says_what_waits_for_whom_and_until_when(
+    sandbox: Sandbox, language: str, waits: str, none: str
+) -> None:
+    sandbox.settings(mobile_money="handset")
+    with visiting(sandbox) as visitor:
+        assert none in visitor.open(lang=language).text_of("waiting")
+        sandbox.subscribe("+24177123456")
+        sandbox.settle()
+        assert waits in visitor.open(lang=language).text_of("waiting")

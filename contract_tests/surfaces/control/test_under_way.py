@@ -202,6 +202,30 @@ def test_what_is_under_way_is_listed_by_id(sandbox: Sandbox) -> None:
     assert listed[made["id"]] == explained(sandbox, made)["under_way"]
 
 
+def test_all_that_is_under_way_in_a_world_is_listed_the_first_to_end_first(
+    sandbox: Sandbox,
+) -> None:
+    """With whom and what it is for: a charge, an arrival, a refund, a card that is saved."""
+    deposit = sandbox.deposit()
+    later = sandbox.deposit(sandbox.method(number="4000 0000 0000 0077"))
+    sandbox.settings(operator_delay=3600, refund_review=True)
+    charged = sandbox.subscribe(SLOW)
+    refund = sandbox.api.post("/refunds/", {"transaction": deposit["id"], "amount": 100})
+    saving = sandbox.session(mode="setup", line_items=[])
+    sandbox.buy(saving, {**CARD, "number": "4000000000003220"})
+    sandbox.settle()
+    saving = sandbox.api.get(f"/checkout-sessions/{saving['id']}/")
+    listed = [one for [one] in sandbox.control.get("/under-way").values()]
+    assert {(one["kind"], one["about"], one["customer"], one["amount"]) for one in listed} == {
+        ("payment", charged["id"], charged["customer"], 5000),
+        ("settlement", None, later["customer"], later["amount"]),
+        ("refund", deposit["id"], deposit["customer"], refund["amount"]),
+        ("saving", saving["id"], saving["customer"], 0),
+    }
+    ends = [one["until"] or "9999" for one in listed]
+    assert ends == sorted(ends)
+
+
 @pytest.mark.parametrize(
     ("method", "code"),
     [

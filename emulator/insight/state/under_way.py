@@ -42,11 +42,17 @@ WaitsFor = Literal["operator", "phone", "confirmation", "capture", "settlement",
 """
 
 
+REFUNDS_UNDER_WAY = ("pending", "processing")
+ARRIVING = ("pending", "approved")
+"""The statuses of a deposit whose money has not arrived."""
+
+
 class UnderWay(msgspec.Struct, frozen=True, kw_only=True):
     """One payment or refund that is under way, or a method that is being saved (an amount of 0).
 
-    ``object`` is the id of the payment intent, transaction, refund or session, ``invoice`` the
-    number of the one that the payment is for; ``amount`` is minor units. At ``until`` (UTC) the
+    ``object`` is the id of the payment intent, transaction, refund or session, ``about`` that of
+    the subscription, invoice, session, link or refunded transaction that it is for, ``invoice`` the
+    number of the invoice that is paid; ``amount`` is minor units. At ``until`` (UTC) the
     answer is due or the wait is over; None: nothing ends it. ``retries`` are the instants of the
     charges that follow a failure; after it the subscription is ``unpaid`` if ``gives_up``, and
     after a success it is active again if ``recovers``. ``fails_with`` is the code with which the
@@ -54,6 +60,8 @@ class UnderWay(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     object: str
+    about: str | None = None
+    customer: str | None = None
     invoice: str | None = None
     kind: Literal["payment", "settlement", "refund", "saving"]
     amount: int
@@ -84,11 +92,41 @@ def under_way(world: World, record: Record, language: Language) -> list[UnderWay
             _refund(world, refund, deposit, language)
             for deposit in deposits
             for refund in world.table(Refund).where("transaction", deposit.id)
-            if refund.status in ("pending", "processing")
+            if refund.status in REFUNDS_UNDER_WAY
         ),
     ]
     if isinstance(record, CheckoutSession) and record.instrument and not waiting:
         waiting = [_saving(world, record, language)] if record.status == "processing" else []
+    return sorted(waiting, key=lambda one: one.until or LAST)
+
+
+def all_under_way(world: World, language: Language) -> list[UnderWay]:
+    """Return all that is under way in a world, the first to end first."""
+    intents, deposits = world.table(PaymentIntent), world.table(Transaction)
+    refunds, sessions = world.table(Refund), world.table(CheckoutSession)
+    paying = [one for status in INTENTS_UNDER_WAY for one in intents.where("status", status)]
+    settling = [
+        deposit
+        for status in ARRIVING
+        for deposit in deposits.where("status", status)
+        if deposit.type == "deposit" and _is_settling(world, deposit)
+    ]
+    refunded = [one for status in REFUNDS_UNDER_WAY for one in refunds.where("status", status)]
+    waiting = [
+        *(_payment(world, intent, language) for intent in paying),
+        *(_settlement(world, deposit, language) for deposit in settling),
+        *(
+            _refund(world, refund, deposit, language)
+            for refund in refunded
+            if (deposit := world.get(Transaction, refund.transaction)) is not None
+        ),
+        *(
+            one
+            for session in sessions.where("status", "processing")
+            for one in under_way(world, session, language)
+            if one.kind == "saving"
+        ),
+    ]
     return sorted(waiting, key=lambda one: one.until or LAST)
 
 
@@ -134,7 +172,7 @@ def _is_under_way(intent: PaymentIntent) -> bool:
 
 def _is_settling(world: World, deposit: Transaction) -> bool:
     """Return whether its money is to come, and no operator has to answer its payment first."""
-    if deposit.status not in ("pending", "approved"):
+    if deposit.status not in ARRIVING:
         return False
     intent = world.get(PaymentIntent, deposit.payment_intent)
     return intent is None or not _is_under_way(intent)
@@ -154,6 +192,8 @@ def _payment(world: World, intent: PaymentIntent, language: Language) -> UnderWa
     follows = _of_invoice(world, intent, until or world.now)
     return UnderWay(
         object=intent.id,
+        about=_purpose(world, intent),
+        customer=intent.customer,
         kind="payment",
         amount=intent.amount_capturable or intent.amount,
         currency=intent.currency,
@@ -165,6 +205,15 @@ def _payment(world: World, intent: PaymentIntent, language: Language) -> UnderWa
         fails_with=_failure(world, intent, waits_for),
         **follows,
     )
+
+
+def _purpose(world: World, intent: PaymentIntent | None) -> str | None:
+    """Return the id of the subscription, invoice, session or link that a payment is for."""
+    if intent is None:
+        return None
+    invoice = world.get(Invoice, intent.invoice)
+    paid = (invoice.subscription or invoice.id) if invoice else None
+    return paid or intent.checkout_session or intent.payment_link
 
 
 def _action(intent: PaymentIntent) -> Mapping[str, Any]:
@@ -228,6 +277,8 @@ def _settlement(world: World, deposit: Transaction, language: Language) -> Under
     arrival = _job(world, deposit.id, "transaction.settle")
     return UnderWay(
         object=deposit.id,
+        about=_purpose(world, world.get(PaymentIntent, deposit.payment_intent)),
+        customer=deposit.customer,
         kind="settlement",
         amount=deposit.amount,
         currency=deposit.currency,
@@ -247,6 +298,8 @@ def _refund(world: World, refund: Refund, deposit: Transaction, language: Langua
     waits_for, until = planned or ("review" if refund.status == "pending" else "operator", None)
     return UnderWay(
         object=refund.id,
+        about=deposit.id,
+        customer=deposit.customer,
         kind="refund",
         amount=refund.amount,
         currency=refund.currency,
@@ -263,6 +316,8 @@ def _saving(world: World, session: CheckoutSession, language: Language) -> Under
     method = instrument(details.type, details.details, language) if details else ""
     return UnderWay(
         object=session.id,
+        about=session.id,
+        customer=session.customer,
         kind="saving",
         amount=0,
         currency=session.currency,

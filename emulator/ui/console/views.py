@@ -231,10 +231,17 @@ SEVERITY_TONES = {"error": "bad", "warning": "warn", "info": "info"}
 """The tone of each severity of the audit's findings."""
 
 
+WAITING = 100
+"""The most payments and refunds under way that are listed, those first that end first."""
+
+
 async def overview(request: ConsoleRequest) -> TemplateAndValues:
-    """Show the urgent things, clock, next jobs, latest requests, events, deliveries and emails."""
+    """Show the urgent things, clock, what waits, next jobs, latest requests, events and so on."""
+    waiting = await request.get("under-way", language=request.language.code)
     return "overview.html", {
         "attention": await _attention(request),
+        "waiting": list(chain(*waiting.values()))[:WAITING],
+        "waiting_count": len(waiting),
         "upcoming": (await request.get("schedule", grouped=True, page_size=FEW))["data"],
         "counts": await request.get("counts"),
         "requests": await request.get("requests", api="service", page_size=FEW),
