@@ -115,6 +115,22 @@ def test_of_several_products_the_buyer_chooses_one(sandbox: Sandbox) -> None:
     assert last_amount(sandbox) == 21_000
 
 
+def test_each_of_several_products_has_its_picture_and_its_price(sandbox: Sandbox) -> None:
+    image = "https://shop.example.com/mat.png"
+    ids = [
+        sandbox.product(name="Basket", unit_amount=7000)["id"],
+        sandbox.product(name="Mat", unit_amount=9000, images=[image])["id"],
+        sandbox.product(name="Gift", price_type="free", unit_amount=0)["id"],
+    ]
+    with buyer(sandbox, link(sandbox, payment_link_type="product", products=ids)) as awa:
+        page = awa.open()
+        assert page.text_of("products") == (
+            "B Basket 7,000 XAF Mat 9,000 XAF G Gift The amount is up to you."
+        )
+        assert f'src="{image}"' in page.html
+        assert "https://shop.example.com" in page.response.headers["content-security-policy"]
+
+
 def test_two_tabs_of_one_browser_pay_once(sandbox: Sandbox) -> None:
     """Where nothing is collected no buyer is asked, and a redirect is followed."""
     made = link(sandbox)

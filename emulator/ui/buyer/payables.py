@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -114,6 +115,7 @@ class Choice:
     name: str
     description: str | None
     amount: int | None
+    image: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,7 +191,8 @@ class Payable:
 
     @property
     def image_origins(self) -> list[str]:
-        return origins(self.image, *(line.image for line in self.lines))
+        pictures = (line.image for line in self.lines), (choice.image for choice in self.choices)
+        return origins(self.image, *chain(*pictures))
 
 
 def with_payment(payable: Payable, world: World, intent: PaymentIntent | None) -> Payable:
@@ -281,6 +284,7 @@ def of_link(world: World, link: PaymentLink, intent: PaymentIntent | None) -> Pa
             name=product.name,
             description=product.description,
             amount=link.prices.get(product.id),
+            image=_image(world, product.id),
         )
         for product in products
     )
