@@ -166,6 +166,16 @@ def described(numbers: Number | Integer) -> str:
     return f"{numbers.noun} from {numbers.min} to {numbers.max}"
 
 
+def _seed(value: str) -> int:
+    try:
+        return int(value)
+    except ValueError:
+        raise ValueError(f"{value!r} is not a whole number") from None
+
+
+SEED = Parsed("INTEGER", _seed)
+
+
 def matching(name: str, pattern: str, description: str) -> Parsed:
     """Return the type of a text that matches a pattern. The emulator checks it further."""
 

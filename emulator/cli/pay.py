@@ -2,14 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, NamedTuple
 
 import click
 
 from emulator.cli.control_client import ControlClient
-from emulator.cli.options import ID, Integer, no_wait
+from emulator.cli.options import ID, Integer, Parsed, no_wait
 from emulator.cli.output import printed, when
-from emulator.presentation.languages.language import plain_money
+from emulator.presentation.languages.catalogs import SOURCE
+from emulator.presentation.languages.language import language_of, plain_money
+
+
+class Amount(NamedTuple):
+    """Minor units, or with a currency an amount as people write it."""
+
+    text: str
+    currency: str | None
+
+    def minor_units(self, currency: str) -> int:
+        """Return minor units; ``ValueError`` for another currency, or an amount not of this one."""
+        if self.currency is None:
+            return int(self.text)
+        if self.currency != currency:
+            raise ValueError(f"--amount is in {self.currency}, but this is paid in {currency}")
+        if (amount := language_of(SOURCE).parse_amount(self.text, currency)) is None:
+            raise ValueError(f"{self.text!r} is not an amount in {currency}")
+        return amount
+
+
+def _amount(value: str) -> Amount:
+    parts = re.fullmatch(r"(\d[\d.,]*)\s*([A-Za-z]{3})|(\d{1,15})", value.strip(), re.ASCII)
+    if parts is None:
+        raise ValueError(
+            f"{value!r} is not an amount: write it with its currency, such as '15.50 EUR', or in"
+            " minor units, such as 1550"
+        )
+    figure, currency, units = parts.groups()
+    return Amount(figure or units, currency and currency.upper())
 
 
 def payment_line(intent: Any) -> str:
@@ -22,6 +52,14 @@ def payment_line(intent: Any) -> str:
     )
 
 
+def _asks_who_pays(payable: Any) -> bool:
+    """Return whether the page asks its buyer for name and email, and knows none."""
+    if payable["object"] == "payment_link":
+        return bool(payable["collect_customer_info"])
+    is_kept = payable["object"] == "checkout_session" and payable["mode"] != "payment"
+    return is_kept and not (payable["customer"] or payable["customer_email"])
+
+
 @click.command()
 @click.argument("target", type=ID, metavar="ID")
 @click.option("--phone", metavar="NUMBER", help="Pay by mobile money from this phone.")
@@ -30,9 +68,9 @@ def payment_line(intent: Any) -> str:
 @click.option("--email", metavar="ADDRESS", help="Pay by the PayPal account of this address.")
 @click.option(
     "--amount",
-    type=Integer(1),
-    metavar="N",
-    help="Amount in minor units, where the buyer chooses.",
+    type=Parsed("AMOUNT", _amount),
+    metavar="AMOUNT",
+    help="Where the buyer chooses it: '15.50 EUR', or minor units such as 1550.",
 )
 @click.option("--quantity", type=Integer(1), metavar="N", help="Quantity, where the buyer chooses.")
 @no_wait
@@ -47,6 +85,7 @@ def pay(emulator: ControlClient, target: str, *, no_wait: bool, **chosen: Any) -
     \b
     payments-emulator pay sess_4fKq9ZsT1mVbX7cR2yLdH8wN
     payments-emulator pay inv_5Nw8xR3tY6uJ1mB4vC7zK2Lq --phone +24177000001
+    payments-emulator pay link_3Hj6kL9pQ2rS5tU8vW1xY4zA --amount '15.50 EUR'
 
     Without a phone, card, account or address it pays by something that works. On a frozen clock it
     returns when the webhooks of the payment have their outcome. Exit status 1 if the payment
@@ -54,10 +93,17 @@ def pay(emulator: ControlClient, target: str, *, no_wait: bool, **chosen: Any) -
     """
     from emulator.client.api import RACING, method, pay_path
 
-    fields = {name: chosen.pop(name) for name in ("amount", "quantity")}
+    amount, quantity = chosen.pop("amount"), chosen.pop("quantity")
     try:
-        path, body = pay_path(emulator.whole_id(target)), method(**chosen)
+        id = emulator.whole_id(target)
+        path, body = pay_path(id), method(**chosen)
+        payable = emulator.get(f"/objects/{id}")
+        if amount is not None:
+            body["amount"] = amount.minor_units(payable["currency"])
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    body |= {name: value for name, value in fields.items() if value is not None}
+    if _asks_who_pays(payable):
+        body["customer"] = {"name": "New Buyer", "email": f"{id.lower()}@example.com"}
+    if quantity is not None:
+        body["quantity"] = quantity
     return emulator.post(path.removeprefix("/_emulator"), body, **(RACING if no_wait else {}))

@@ -20,6 +20,7 @@ from emulator.cli.options import (
     FILE,
     PORT,
     PROFILE,
+    SEED,
     STATE_URL,
     Integer,
     option,
@@ -59,7 +60,7 @@ OPTIONS = (
         default="running",
         help="Initial state of clocks.",
     ),
-    option("--seed", type=Integer(), help="Same seed, same output (with a frozen clock)."),
+    option("--seed", type=SEED, help="Same seed, same output (with a frozen clock)."),
     option(
         "--keys",
         type=click.Choice(["open", "listed"]),

@@ -194,6 +194,35 @@ def test_a_payment_that_fails_is_an_exit_status(sandbox: Sandbox, cli: Cli) -> N
     assert ended.output.split()[2:] == ["30,000", "XAF", "canceled", "INSUFFICIENT_FUNDS"]
 
 
+@pytest.mark.parametrize(
+    ("amount", "paid"),
+    [("15.50 EUR", 1550), ("15,50eur", 1550), ("1,550.00 EUR", 155_000), ("1550", 1550)],
+)
+def test_an_amount_is_paid_as_people_write_it_or_in_minor_units(
+    sandbox: Sandbox, cli: Cli, amount: str, paid: int
+) -> None:
+    link = sandbox.link(payment_link_type="donation", amount=..., currency="EUR")
+    (intent,) = cli("pay", link["id"], "--amount", amount, "--json").objects
+    assert (intent["amount"], intent["currency"]) == (paid, "EUR")
+
+
+@pytest.mark.parametrize(
+    ("amount", "error"),
+    [
+        ("15.50", "write it with its currency, such as '15.50 EUR', or in minor units"),
+        ("15.505 EUR", "'15.505' is not an amount in EUR"),
+        ("15 XAF", "--amount is in XAF, but this is paid in EUR"),
+    ],
+)
+def test_an_amount_that_can_mean_two_things_is_asked_about(
+    sandbox: Sandbox, cli: Cli, amount: str, error: str
+) -> None:
+    link = sandbox.link(payment_link_type="donation", amount=..., currency="EUR")
+    ended = cli("pay", link["id"], "--amount", amount)
+    assert ended.status == 2
+    assert error in " ".join(ended.errors.split())
+
+
 def test_a_payment_waits_for_its_webhooks(sandbox: Sandbox, cli: Cli, receiver: Receiver) -> None:
     endpoint = sandbox.endpoint(receiver.url)
     session = sandbox.session()
