@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import hashlib
+import linecache
 import os
 import re
 import socket
@@ -262,9 +263,13 @@ def pytest_runtest_makereport(
 
 
 def _why(report: pytest.TestReport) -> str:
-    """Return the message of a failure with its line, or its whole text if it has no line."""
+    """Return a failure's statement, message and place; its whole text if it has no place."""
     crash = getattr(report.longrepr, "reprcrash", None)
-    return f"{crash.message}\n\n{crash.path}:{crash.lineno}" if crash else report.longreprtext
+    if crash is None:
+        return report.longreprtext
+    statement = linecache.getline(crash.path, crash.lineno).strip()
+    shown = [statement] if statement.startswith("assert ") else []
+    return "\n".join([*shown, crash.message, "", f"{crash.path}:{crash.lineno}"])
 
 
 def _open_world(

@@ -125,7 +125,8 @@ def _responses(api: Api, events: Sequence[objects.Event]) -> str:
         if explanation["under_way"] or newest[id].get("status") not in PAID
     ]
     lines = [
-        f"  {id}  {explained[id]['name']}: {explained[id]['summary']}"
+        f"  {' '.join(filter(None, [explained[id]['name'], f'({id})']))}:"
+        f" {explained[id]['summary']}"
         for id in (unsettled or explained)
         if explained[id]["summary"]
     ][:STANDING]

@@ -194,6 +194,29 @@ def test_a_test_that_fails_leaves_its_recording_behind(root: Path) -> None:
     assert "# pass 1" in node(root, *NODE, str(file))
 
 
+REFUNDED = """
+import { test } from "node:test";
+import { withPayments } from "payments-emulator";
+
+test("half a refund", withPayments(async (payments) => {
+  const subscription = await payments.subscription();
+  await payments.settle();
+  const [paid] = (await payments.api.get("/v1/transactions/")).data;
+  await payments.api.post("/v1/refunds/", { transaction: paid.id, amount: 100 });
+  await payments.api.patch(`/v1/customers/${subscription.customer}/`, { name: "Awa Ndong" });
+  throw new Error("as it should not be");
+}));
+"""
+
+
+@pytest.mark.long
+def test_the_report_of_a_failure_names_a_refund_that_is_under_way(root: Path) -> None:
+    """Its payment has succeeded: by its status it would be left out beside others."""
+    write(root, REFUNDED)
+    output = node(root, "node", "club.test.mjs", fails=True)
+    assert "100\N{NO-BREAK SPACE}XAF is being refunded; the operator answers on" in output
+
+
 WHERE = """
 import { test } from "node:test";
 import { withPayments } from "payments-emulator";

@@ -188,7 +188,7 @@ def test_a_failure_report_begins_with_the_world_and_its_clock(world: Emulator, r
         "2026-02-01T00:00:00.000Z  · invoice.paid  inv_",
         "-> 409 customer_email_exists: ",
         "How the objects of the last events stand:\n",
-        "Awa Diop · Premium · 5,000\N{NO-BREAK SPACE}XAF / month: Active: ",
+        "\n  Awa Diop · Premium · 5,000\N{NO-BREAK SPACE}XAF / month (sub_",
         "It renews on 1 Mar 2026",
     ],
 )

@@ -14,11 +14,11 @@ from urllib.parse import urlsplit
 
 from markupsafe import Markup, escape
 
-from emulator.core.event_types import EVENTS
 from emulator.presentation.languages import catalogs
 from emulator.presentation.languages.language import language_of
 from emulator.ui.base.pages import environment, in_language
 from emulator.ui.base.plots import PlottedWorld, collect
+from emulator.ui.reports.failure_sentences import sentence_of
 
 PAGES, LANES = 10, 40
 """How many pages of newest events and postings, subscriptions, and endpoints are shown."""
@@ -61,25 +61,6 @@ def page_of_failed_test(
         world=world,
         reason=reason,
     )
-
-
-def sentence_of(why: str) -> str:
-    """Return what a failed count of events means; empty if the assertion was about others."""
-    counted = _COUNTED.search(why)
-    if counted is None or counted["event"] not in EVENTS:
-        return ""
-    number, wanted = counted["left"], counted["right"]
-    if counted["count"] != number:
-        number, wanted = wanted, number
-    times = "1 time" if number == "1" else f"{number} times"
-    return f"{counted['event']} happened {times}, not {wanted}."
-
-
-_COUNTED = re.compile(
-    r"assert (?P<left>\d+) == (?P<right>\d+)\s+\+\s+where (?P<count>\d+) ="
-    r" <built-in method count of .+? object at \w+>\('(?P<event>[\w.]+)'\)"
-)
-"""A count of events as pytest explains it: ``payments.events.types.count("invoice.paid") == 3``."""
 
 
 def with_links(text: str, anchored: set[str]) -> Markup:

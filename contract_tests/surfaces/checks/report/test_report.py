@@ -17,6 +17,7 @@ from contract_tests.support.receiver import Receiver
 from contract_tests.surfaces.checks.receiver.test_certifier import SECRET
 from contract_tests.surfaces.cli.terminal import Ended, run
 from emulator.checks.report import Finding, Report, as_json, as_junit, joined
+from emulator.ui.reports.failure_sentences import sentence_of
 from emulator.ui.reports.report_page import page_of_failed_test, page_of_report
 
 DOUBLE = Finding(
@@ -145,6 +146,50 @@ def test_a_failed_count_of_events_is_a_sentence() -> None:
         page = page_of_failed_test("t", f"AssertionError: assert {compared}\n +  {count}", "", None)
         assert page.index("invoice.paid happened 2 times, not 3.") < page.index("AssertionError")
     assert " happened " not in page_of_failed_test("t", "assert 2 == 3", "", None)
+
+
+OF_EVENTS = "where 1 = len([{'id': 'evt_1'}])\n +    where [{'id': 'evt_1'}] = of('invoice.paid')"
+
+
+@pytest.mark.parametrize(
+    ("why", "sentence"),
+    [
+        (f"AssertionError: assert 1 == 2\n +  {OF_EVENTS}", "invoice.paid happened 1 time, not 2."),
+        (
+            "AssertionError: assert 'refund.failed' in ['customer.created']",
+            "refund.failed did not happen.",
+        ),
+        (
+            "AssertionError: assert 'refund.failed' not in ['refund.failed']",
+            "refund.failed happened, which the test rules out.",
+        ),
+        (
+            "assert got['status'] == 'past_due'\nAssertionError: assert 'active' == 'past_due'",
+            "The status is active, not past_due.",
+        ),
+        (
+            "assert 5900 == invoice.amount_paid\nassert 5900 == 5000",
+            "The amount paid is 5,000 minor units, not 5,900.",
+        ),
+        (
+            "assert reply.status_code == 201\nassert 404 == 201\n +  where 404 = <Response [404]>",
+            "The status code is 404, not 201.",
+        ),
+        (
+            "AssertionError: no webhook invoice.paid arrived within 2 s.\nNo webhook was received.",
+            "No webhook invoice.paid arrived within 2 s.",
+        ),
+        (
+            "AssertionError: did not happen: customer.deleted\nEvents inside:",
+            "Did not happen: customer.deleted.",
+        ),
+        ("assert 2 == 3", ""),
+        ("assert left == right\nassert 2 == 3", ""),
+        ("KeyError: 'x'", ""),
+    ],
+)
+def test_a_failure_is_a_sentence_where_its_kind_is_known(why: str, sentence: str) -> None:
+    assert sentence_of(why) == sentence
 
 
 def test_an_id_leads_to_the_first_place_of_a_failed_test_that_names_it() -> None:

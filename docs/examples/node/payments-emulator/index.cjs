@@ -20,8 +20,10 @@ const CARD = { exp_month: 12, exp_year: 2099, cvc: "123" };
 const START_LIMIT = 60_000; // milliseconds for the emulator to start
 const LATEST = 40; // requests, and events, in a report
 const ERROR_LENGTH = 500; // characters that an error shows of an answer
-const ANSWERED = 6; // objects whose state a report says in a sentence
-const ANSWERED_KINDS = ["subscription", "invoice", "refund", "checkout_session", "payment_intent"];
+const STANDING = 6; // objects whose standing a report describes
+const ASKED = 12; // objects whose standing is asked for, to find those with something under way
+const STANDING_KINDS = ["subscription", "invoice", "refund", "checkout_session", "payment_intent", "transaction"];
+const PAID = ["paid", "succeeded", "complete", "completed"]; // statuses that a report leaves out beside others
 const EXPLAINED = 5; // failed requests, and payments, the last ones, that are shown with their errors
 
 // -- requests
@@ -659,16 +661,21 @@ async function worldReport(api, clock, deliveries) {
   return [...parts, ...(deliveries.length ? [deliveriesReport(deliveries)] : [])].join("\n");
 }
 
-/** How the objects of the last events stand, in a sentence each, the last one first. */
+/**
+ * How the objects of the last events stand, the last one first: the unsettled ones, else all. One with a payment or a
+ * refund under way is unsettled, whatever its status.
+ */
 async function objectsReport(api, events) {
-  const about = events.map((event) => event.data.object).reverse();
-  const ids = [...new Set(about.filter((each) => ANSWERED_KINDS.includes(each.object)).map((each) => each.id))];
-  const lines = [];
-  for (const id of ids.slice(0, ANSWERED)) {
-    // The event may have been triggered about an object that is gone.
-    const found = await api.get(`/_emulator/explain/${id}`).catch(() => undefined);
-    if (found?.summary) lines.push(`  ${id}  ${found.name}: ${found.summary}`);
-  }
+  const about = events.map((event) => event.data.object).filter((each) => STANDING_KINDS.includes(each.object));
+  const statuses = new Map(about.map((each) => [each.id, each.status]));
+  const ids = [...new Set(about.map((each) => each.id).reverse())].slice(0, ASKED);
+  // The event may have been triggered about an object that is gone.
+  const asked = await Promise.all(ids.map((id) => api.get(`/_emulator/explain/${id}`).catch(() => undefined)));
+  const explained = asked.filter((each) => each?.summary);
+  const unsettled = explained.filter((each) => each.under_way.length || !PAID.includes(statuses.get(each.id)));
+  const lines = (unsettled.length ? unsettled : explained)
+    .slice(0, STANDING)
+    .map(({ id, name, summary }) => `  ${name ? `${name} ` : ""}(${id}): ${summary}`);
   return lines.length ? ["How the objects of the last events stand:", ...lines] : [];
 }
 
