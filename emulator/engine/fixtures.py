@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from emulator.core.calendar import Timestamp
+from emulator.document.iso_codes import countries, currencies
 from emulator.engine.clock import ClockMode
 from emulator.engine.reference_data import read_yaml
 from emulator.engine.storage import serialization
@@ -79,6 +80,10 @@ class Fixtures:
             start = changed(start, fixture.settings, read_logo)
             own = fixture.apps.get(app, AppFixture()).settings
             start = changed(start, own, read_logo)
+        if unknown := set(start.currencies) - currencies().keys():
+            raise ValueError(f"currencies: {min(unknown)} is not a code of ISO 4217")
+        if unknown := set(start.countries) - countries():
+            raise ValueError(f"countries: {min(unknown)} is not a code of ISO 3166-1")
         return start
 
     def origin_of(self, app: str) -> dict[str, Any]:

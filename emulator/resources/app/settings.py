@@ -11,7 +11,6 @@ from msgspec import Meta
 
 from emulator.core.records import Record
 from emulator.core.world import World
-from emulator.document.iso_codes import countries, currencies
 from emulator.resources.app.clients import network
 
 # -- the merchant, as invoices, emails and buyers' pages show it
@@ -189,17 +188,7 @@ def changed(
     return new
 
 
-def _check_codes(new: Settings) -> None:
-    for code in new.currencies:
-        if code not in currencies():
-            raise ValueError(f"currencies: {code} is not a code of ISO 4217")
-    for code in new.countries:
-        if code not in countries():
-            raise ValueError(f"countries: {code} is not a code of ISO 3166-1")
-
-
 def _check(new: Settings, read_logo: Callable[[str], object]) -> None:
-    _check_codes(new)
     if new.main_currency not in new.currencies:
         raise ValueError(f"main_currency {new.main_currency} is not among currencies")
     if any(day >= later for day, later in pairwise(new.renewal_retry_days)):
