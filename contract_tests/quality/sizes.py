@@ -2,8 +2,8 @@
 much it has grown.
 
 Lines count every line of a Python file, docstrings included; those of a function count what is
-below its docstring. Words count as ``wc -w`` does. Exit status 1 if something is larger than
-:data:`MOST` allows.
+below its docstring. A word has a letter or a digit: the rules of tables are none. Exit status 1 if
+something is larger than :data:`MOST` allows.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import ast
 import io
+import re
 import subprocess
 import sys
 import tarfile
@@ -27,11 +28,14 @@ PAGES = ("docs/guide", "docs/contributing")
 MOST = {
     "emulator": 56_000,
     "contract_tests": 60_000,
-    "pages": 36_000,
+    "pages": 33_000,
     "module": 650,
     "function": 80,
 }
 """Lines of each tree, words of all pages, lines of one module and of one function."""
+
+
+WORD = re.compile(r"\S*\w\S*")
 
 
 class Size(NamedTuple):
@@ -43,7 +47,8 @@ class Size(NamedTuple):
     @classmethod
     def of(cls, texts: Sequence[str], *, words: bool = False) -> Size:
         return cls(
-            len(texts), sum(len(text.split() if words else text.splitlines()) for text in texts)
+            len(texts),
+            sum(len(WORD.findall(text) if words else text.splitlines()) for text in texts),
         )
 
 

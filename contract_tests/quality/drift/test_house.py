@@ -229,11 +229,11 @@ def checkout(root: Path, module: str, page: str = "") -> Path:
 
 
 def test_what_is_too_large_is_named_with_its_size(tmp_path: Path) -> None:
-    long = checkout(tmp_path, "def play():\n    'Play.'\n" + "    pass\n" * 80, "word " * 36_000)
+    long = checkout(tmp_path, "def play():\n    'Play.'\n" + "    pass\n" * 80, "word " * 33_000)
     assert list(too_large(long)) == []
-    longer = checkout(tmp_path, "def play():\n" + "    pass\n" * 81 + "\n" * 600, "word " * 36_001)
+    longer = checkout(tmp_path, "def play():\n" + "    pass\n" * 81 + "\n" * 600, "word " * 33_001)
     assert list(too_large(longer)) == [
-        "pages has 36,001 words, of at most 36,000",
+        "pages has 33,001 words, of at most 33,000",
         "emulator/core/toys.py has 682 lines, of at most 650",
         "emulator/core/toys.py: play has 81 lines, of at most 80",
     ]
