@@ -41,6 +41,16 @@ BESIDE = (
 )
 """Tools that fake or forbid requests; those without a version have that of ``constraints.txt``."""
 
+OWN_EMULATOR_TEST = """
+import emulator
+
+def test_cpu():
+    assert emulator.CPU == 6502
+
+def test_payments(payments):
+    pass
+"""
+
 INITIALIZE = {
     "protocolVersion": "2025-06-18",
     "capabilities": {},
@@ -169,6 +179,20 @@ class Rehearsal:
         self.call(
             commands / "payments-emulator", "exec", "--", commands / "payments-emulator", "health"
         )
+        self.use_beside_another(commands)
+
+    def use_beside_another(self, commands: Path) -> None:
+        """Use the wheel in a project that has a package ``emulator`` of its own."""
+        project = Path(tempfile.mkdtemp(dir=self.folder))
+        (project / "emulator").mkdir()
+        (project / "emulator" / "__init__.py").write_text("CPU = 6502\n", "utf-8")
+        (project / "test_own.py").write_text(OWN_EMULATOR_TEST, "utf-8")
+        for pytest in ([commands / "python", "-m", "pytest"], [commands / "pytest"]):
+            output = self.call(*pytest, "-q", cwd=project, status=1)
+            assert "1 passed, 1 error" in output, output
+            assert "no fixture payments" in output, output
+        version = self.call(commands / "payments-emulator", "--version", PYTHONPATH=str(project))
+        assert version == f"payments-emulator {VERSION}\n"
 
     def beside(self) -> str:
         """Run a suite with the tools that the guide's page *With other test tools* has."""

@@ -1,7 +1,8 @@
 """The pytest plugin: the fixtures ``payments``, a test's own world, and ``payments_server``.
 
 Every pytest run in an environment with this package loads the plugin, so it imports nothing until a
-fixture is used.
+fixture is used. It is a module of its own beside the package, because a project may have a package
+``emulator``, which hides ours: then the fixtures fail, and all other tests run.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import uuid
 import warnings
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,10 +78,28 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", ASSUMPTIONS_MARKER)
 
 
+def pytest_report_header() -> str | None:
+    return _hidden()
+
+
+def _hidden() -> str | None:
+    """Return why this run has no emulator, or None."""
+    spec = find_spec("emulator")
+    places = (spec.submodule_search_locations or [str(spec.origin)]) if spec else ["?"]
+    place = next(iter(places))
+    if Path(place, "testing", "servers.py").is_file():
+        return None
+    return (
+        "payments-emulator: no fixture payments, because this project has a package emulator of its"
+        f" own, {place}"
+    )
+
+
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Load the emulator's client before the first test, which may replace classes it binds."""
     ours = {"payments_assumption", "payments_server"}
-    if any(ours.intersection(getattr(item, "fixturenames", ())) for item in session.items):
+    uses = any(ours.intersection(getattr(item, "fixturenames", ())) for item in session.items)
+    if uses and not _hidden():
         import emulator.client.api  # noqa: F401  # loaded for later
 
 
@@ -107,8 +127,14 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             )
 
 
+def _require_emulator() -> None:
+    if reason := _hidden():
+        raise _failure(reason)
+
+
 def _other_values(marker: pytest.Mark) -> list[OtherAssumption]:
     """Return each value that is no default of the assumptions that a marker names."""
+    _require_emulator()
     from emulator.engine.reference_data import named_assumptions
 
     known = named_assumptions()
@@ -173,6 +199,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 @pytest.fixture(scope="session")
 def payments_server() -> Iterator[LocalServer | RemoteServer]:
     """Yield the run's server: one in a thread of this process, or ``PAYMENTS_EMULATOR_URL``'s."""
+    _require_emulator()
     from emulator.testing import LocalServer, RemoteServer
 
     url = _url()
@@ -184,6 +211,7 @@ def payments_server() -> Iterator[LocalServer | RemoteServer]:
 @pytest.fixture
 def payments_assumption(request: pytest.FixtureRequest) -> OtherAssumption | None:
     """Return the assumption of this run of a ``payments_assumptions`` test; None: the defaults."""
+    _require_emulator()
     assumption: OtherAssumption | None = getattr(request, "param", None)
     if assumption is not None:
         request.node.stash[ASSUMPTION] = assumption

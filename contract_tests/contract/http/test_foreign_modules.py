@@ -35,7 +35,7 @@ USED = (
 LOAD = """
 from emulator.server.sandbox import Options
 from emulator.server.server import Server
-import emulator.testing.plugin
+import payments_emulator_pytest
 server = Server(Options(), "127.0.0.1", 0)
 server.sandbox.application()
 server.socket.close()

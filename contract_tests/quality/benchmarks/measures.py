@@ -138,7 +138,7 @@ def start(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
 PLUGIN = """
 import time, pytest
 started = time.perf_counter()
-import emulator.testing.plugin
+import payments_emulator_pytest
 print(f"took {(time.perf_counter() - started) * 1000}")
 """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -15,22 +16,23 @@ from xml.etree import ElementTree
 # Kept loaded here: a run inside this one forgets the modules it was the first to import.
 import httpcore  # noqa: F401  # see above
 import httpx
+import payments_emulator_pytest as plugin
 import pytest
 
-import emulator.server.server
-import emulator.testing.plugin
 from contract_tests.quality.docs.pages import PAGES, ROOT, samples
 from contract_tests.support.sandbox import FAILING_PHONE, Sandbox
+from contract_tests.surfaces.cli.terminal import clean
 from emulator.engine.reference_data import named_assumptions
-from emulator.testing import Emulator, LocalServer, Webhooks, plugin
+from emulator.testing import Emulator, LocalServer, Webhooks
 from emulator.testing.base_emulator import BaseEmulator
 from emulator.testing.failed_test_page import page
+from emulator.version import VERSION
 
 PLUGIN = (
     "-p",
     "no:payments_emulator",
     "-p",
-    "emulator.testing.plugin",
+    "payments_emulator_pytest",
     "-p",
     "no:cacheprovider",
     "-p",
@@ -56,18 +58,70 @@ def run(suite: pytest.Pytester, *options: str, **files: str) -> pytest.RunResult
 
 def test_it_is_installed_with_the_package_and_who_does_not_use_it_pays_nothing_for_it() -> None:
     """Neither the helpers nor any library of theirs is loaded at the start of a run."""
-    (plugin,) = entry_points(group="pytest11", name="payments_emulator")
-    assert plugin.load() is emulator.testing.plugin
+    (entry_point,) = entry_points(group="pytest11", name="payments_emulator")
+    assert entry_point.load() is plugin
     code = (
-        "import sys, pytest; before = set(sys.modules); import emulator.testing.plugin;print(*{name"
-        " for name in set(sys.modules) - before if '.' not in name or name.startswith('emulator')})"
+        "import sys, pytest; before = set(sys.modules); import payments_emulator_pytest; print(*{"
+        "name for name in set(sys.modules) - before if '.' not in name or 'emulator' in name})"
     )
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False
     )
     assert done.stderr == ""
-    loaded = {"emulator", "emulator.testing", "emulator.testing.plugin"}
-    assert set(done.stdout.split()) - sys.stdlib_module_names == loaded
+    loaded = set(done.stdout.split()) - sys.stdlib_module_names
+    assert loaded == {"payments_emulator_pytest"}
+
+
+OWN_EMULATOR = """
+import emulator, pytest
+
+def test_cpu():
+    assert emulator.CPU == 6502
+
+@pytest.mark.payments_assumptions("all")
+def test_payments(payments):
+    pass
+"""
+
+
+@pytest.mark.parametrize("command", ["pytest", "python -m pytest"])
+def test_a_project_may_have_a_package_of_the_same_name(command: str, tmp_path: Path) -> None:
+    """Its tests run; those that use the fixture, and the head of the run, name the reason."""
+    (tmp_path / "emulator").mkdir()
+    (tmp_path / "emulator" / "__init__.py").write_text("CPU = 6502", "utf-8")
+    (tmp_path / "conftest.py").touch()
+    (tmp_path / "test_own.py").write_text(OWN_EMULATOR, "utf-8")
+    program = [sys.executable, "-m", "pytest"] if " " in command else [command]
+    done = subprocess.run(
+        [*program, "-p", "payments_emulator_pytest", "-p", "no:cacheprovider"],
+        cwd=tmp_path,
+        env=clean(PYTHONPATH=str(Path(plugin.__file__).parent), PYTEST_DISABLE_PLUGIN_AUTOLOAD="1"),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    reason = (
+        "payments-emulator: no fixture payments, because this project has a package emulator of its"
+        f" own, {tmp_path / 'emulator'}"
+    )
+    assert done.stdout.splitlines().count(reason) == 2, done.stdout + done.stderr
+    assert "1 passed, 1 error" in done.stdout
+
+
+def test_the_command_runs_where_another_package_of_the_same_name_is_first(tmp_path: Path) -> None:
+    (tmp_path / "emulator").mkdir()
+    (tmp_path / "emulator" / "__init__.py").touch()
+    folders = (str(tmp_path), str(Path(plugin.__file__).parent))
+    code = "import payments_emulator_command; payments_emulator_command.main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "--version"],
+        cwd=tmp_path,
+        env=clean(PYTHONPATH=os.pathsep.join(folders)),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == f"payments-emulator {VERSION}\n"
 
 
 def test_each_test_has_a_world_of_its_own_and_always_the_same_one(suite: pytest.Pytester) -> None:
