@@ -308,20 +308,25 @@ def test_an_application_that_counts_days_of_its_machine_is_named(tmp_path: Path,
     assert tried("utc").startswith("No problem in 1 case.")
 
 
-def test_dates_count_as_equal_and_what_is_listed_by_date_is_left_out_at_another_time() -> None:
+REPORT = {
+    "2026-01-31": 3000,
+    "2026-02-01": 2000,
+    "sold": 5000,
+    "at": "2026-01-31T23:59:59.999Z",
+}
+
+
+def test_what_is_listed_by_date_is_left_out_at_another_time() -> None:
     """The days of a report are others then, and may be more."""
-    report = {
-        "2026-01-31": 3000,
-        "2026-02-01": 2000,
-        "sold": 5000,
-        "at": "2026-01-31T23:59:59.999Z",
-    }
-    assert undated(report, by_date=False) == {"sold": 5000, "at": "{date}"}
-    assert undated(report, by_date=True) == {
+    assert undated(REPORT, by_date=False) == {"sold": 5000, "at": "{date}"}
+    text = "2026-01-31: 3000\norders: day='2026-01-31', total=2\norders: id=1, at='2026-01-31'"
+    assert undated(text, by_date=False) == "orders: id=1, at='{date}'"
+
+
+def test_dates_count_as_equal() -> None:
+    assert undated(REPORT, by_date=True) == {
         "{date 1}": 3000,
         "{date 2}": 2000,
         "sold": 5000,
         "at": "{date}",
     }
-    text = "2026-01-31: 3000\norders: day='2026-01-31', total=2\norders: id=1, at='2026-01-31'"
-    assert undated(text, by_date=False) == "orders: id=1, at='{date}'"

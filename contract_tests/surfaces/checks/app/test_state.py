@@ -39,9 +39,7 @@ GIFTS = [("donor", number, "a long line about a gift") for number in range(9)]
     ],
     ids=str,
 )
-def test_the_row_and_the_column_that_differ_are_named(
-    rows: tuple[Row, ...], change: Change
-) -> None:
+def test_the_value_that_differs_is_named_by_its_row(rows: tuple[Row, ...], change: Change) -> None:
     assert [*state_changes(State(None, rows), State(None, BEFORE))] == [change]
 
 

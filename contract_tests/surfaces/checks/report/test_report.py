@@ -59,8 +59,12 @@ TEXT = """
 """
 
 
-def test_as_text_and_json_each_finding_has_what_shows_it_how_to_repeat_it_and_what_to_do() -> None:
+def test_as_text_each_finding_is_whole() -> None:
+    """What shows it, how to repeat it, what to do."""
     assert f"\n{APP.text()}\n" == TEXT
+
+
+def test_as_json_each_finding_is_whole() -> None:
     assert json.loads(as_json(APP)) == {
         "examination": "test app",
         "passed": False,
@@ -104,16 +108,23 @@ def test_as_junit_all_that_was_tried_is_a_case() -> None:
     assert [failure.get("message") for failure in suite.iter("failure")] == [FAILED.headline]
 
 
-def test_the_page_escapes_all_and_loads_nothing() -> None:
+def test_the_page_escapes_all() -> None:
     page = page_of_report(APP)
     assert "2 refunds instead of 1 &lt;b&gt;" in page
     assert "<code>Idempotency-Key</code>" in page
+
+
+def test_the_page_loads_nothing() -> None:
+    page = page_of_report(APP)
     assert re.findall(r'(?:src|href)="(?!#)|<script|@import|url\((?!#)', page) == []
 
 
-def test_the_page_labels_how_to_try_again_and_what_to_do() -> None:
+def test_the_page_labels_how_to_try_again() -> None:
+    assert "<strong>again:</strong> <code" in page_of_report(APP)
+
+
+def test_the_page_labels_what_to_do() -> None:
     page = page_of_report(APP)
-    assert "<strong>again:</strong> <code" in page
     assert "<strong>fix:</strong> Send the same" in page
 
 
@@ -228,7 +239,7 @@ def examined(*arguments: str | Path) -> Ended:
 
 
 @pytest.mark.long
-def test_the_application_its_client_and_its_tests_are_in_one_report() -> None:
+def test_all_examinations_are_in_one_report() -> None:
     ended = examined("--app", APPLICATION, "--json", "--", *OWN_SUITE)
     assert (ended.status, ended.errors) == (1, "")
     report = json.loads(ended.output)
@@ -251,7 +262,7 @@ def test_the_application_its_client_and_its_tests_are_in_one_report() -> None:
     assert again.endswith(f" -- {shlex.join(OWN_SUITE)}")
 
 
-def test_without_options_the_tests_and_their_client_are_examined() -> None:
+def test_without_options_the_suite_is_examined_with_its_client() -> None:
     ended = examined("--json", "--", *OWN_SUITE)
     examinations = [
         examination["examination"] for examination in json.loads(ended.output)["examinations"]
@@ -259,7 +270,7 @@ def test_without_options_the_tests_and_their_client_are_examined() -> None:
     assert (ended.status, examinations) == (1, ["test client", "test suite"])
 
 
-def test_a_receiver_is_examined_and_one_that_is_not_there_is_reported() -> None:
+def test_a_receiver_is_examined() -> None:
     """This one accepts everything."""
     with closing(Receiver()) as receiver:
         ended = examined("--json", "--receiver", receiver.url, "--secret", SECRET, "--", *NOTHING)
@@ -269,6 +280,9 @@ def test_a_receiver_is_examined_and_one_that_is_not_there_is_reported() -> None:
         if "receiver" in finding["name"]
     ]
     assert "An event signed with another secret: not rejected" in titles
+
+
+def test_a_receiver_that_is_not_there_is_reported() -> None:
     with socket.socket() as reserved:
         reserved.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{reserved.getsockname()[1]}/webhooks"
