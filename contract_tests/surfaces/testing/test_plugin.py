@@ -56,10 +56,13 @@ def run(suite: pytest.Pytester, *options: str, **files: str) -> pytest.RunResult
     return suite.runpytest_inprocess(*PLUGIN, "-Werror", "--strict-markers", *options)
 
 
-def test_it_is_installed_with_the_package_and_who_does_not_use_it_pays_nothing_for_it() -> None:
-    """Neither the helpers nor any library of theirs is loaded at the start of a run."""
+def test_it_is_installed_with_the_package() -> None:
     (entry_point,) = entry_points(group="pytest11", name="payments_emulator")
     assert entry_point.load() is plugin
+
+
+def test_who_does_not_use_it_pays_nothing_for_it() -> None:
+    """Neither the helpers nor any library of theirs is loaded at the start of a run."""
     code = (
         "import sys, pytest; before = set(sys.modules); import payments_emulator_pytest; print(*{"
         "name for name in set(sys.modules) - before if '.' not in name or 'emulator' in name})"
@@ -124,7 +127,7 @@ def test_the_command_runs_where_another_package_of_the_same_name_is_first(tmp_pa
     assert done.stdout == f"payments-emulator {VERSION}\n"
 
 
-def test_each_test_has_a_world_of_its_own_and_always_the_same_one(suite: pytest.Pytester) -> None:
+def test_each_test_has_the_same_world_of_its_own_each_time(suite: pytest.Pytester) -> None:
     module = """
         import pytest
 
@@ -148,7 +151,7 @@ def test_each_test_has_a_world_of_its_own_and_always_the_same_one(suite: pytest.
     assert "-test-worlds-1" in first
 
 
-def test_the_ini_file_says_how_worlds_start_and_markers_what_is_different(
+def test_markers_change_how_the_ini_file_has_worlds_start(
     suite: pytest.Pytester,
 ) -> None:
     suite.makeini("""

@@ -64,9 +64,7 @@ def test_every_mutant_has_its_test() -> None:
 
 
 @pytest.mark.parametrize("name", STORIES)
-def test_with_the_right_service_a_story_passes_and_reaches_what_it_catches(
-    name: str, play: Play
-) -> None:
+def test_with_the_right_service_a_story_reaches_what_it_catches(name: str, play: Play) -> None:
     caught = {row for row, story in CAUGHT_BY.items() if story is STORIES[name]}
     assert caught - play(STORIES[name], "") == set()
 
@@ -149,9 +147,8 @@ def names(mutants: list[Mutant]) -> set[str]:
     return {row.name for row in mutants}
 
 
-def test_the_score_rises_with_what_a_suite_looks_at_and_only_what_it_touches_is_asked(
-    play: Play,
-) -> None:
+def test_the_score_rises_with_what_a_suite_looks_at(play: Play) -> None:
+    """Only what it touches is asked."""
     none, some, all_of_it = (mutated(play, story) for story in (no_asserts, happy_path, thorough))
     assert none.score == 0 < some.score < 50 < all_of_it.score
     assert names(all_of_it.survived) == set()
@@ -197,7 +194,7 @@ def test_a_suite_that_does_not_look_at_the_amount_catches_nothing(tmp_path: Path
     assert len([*ElementTree.parse(report).iter("failure")]) == 1
 
 
-def test_one_that_looks_does_and_a_lower_score_can_be_enough() -> None:
+def test_a_lower_score_can_be_enough() -> None:
     chosen = ("--only", "refund-short", "--only", "payment-twice", "--only", "renewal-never")
     ended = examined("--json", "--fail-on", "50", *chosen, "--", *SUITE, "amount")
     assert ended.status == 0, ended.errors
@@ -210,7 +207,7 @@ def test_one_that_looks_does_and_a_lower_score_can_be_enough() -> None:
     assert [finding["name"] for finding in report["findings"]] == ["payment-twice"]
 
 
-def test_a_run_that_does_not_end_is_ended_and_has_caught_its_mutant(
+def test_a_run_that_does_not_end_has_caught_its_mutant(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("emulator.cli.suite.SUITE_RUN_SECONDS", 0.1)
