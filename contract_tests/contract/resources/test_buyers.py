@@ -316,6 +316,17 @@ def declined(sandbox: Sandbox) -> Any:
 
 
 @pytest.mark.usefixtures("declined")
+def test_the_method_of_a_paid_subscription_leaves_the_default_as_it_is(sandbox: Sandbox) -> None:
+    """B-52, B-58: only a customer who has none gets it as the default."""
+    customer = sandbox.customer(phone="+24177000000")
+    sandbox.buy(sandbox.session(mode="subscription", customer=customer["id"]), CARD)
+    listed = sandbox.api.get(f"/customers/{customer['id']}/payment-methods/")["data"]
+    assert [(method["type"], method["is_default"]) for method in listed] == [
+        ("bank_card", False),
+        ("mobile_money", True),
+    ]
+
+
 def test_a_declined_attempt_starts_no_subscription(sandbox: Sandbox) -> None:
     failed = sandbox.events()[-1]["data"]["object"]
     assert (failed["subscription"], failed["invoice"]) == (None, None)

@@ -280,6 +280,14 @@ def test_a_subscription_needs_somebody_to_tell_of_renewals(sandbox: Sandbox) -> 
     assert sandbox.session(customer=anonymous)["customer"] == anonymous
 
 
+def test_a_subscription_needs_the_email_of_its_buyer(sandbox: Sandbox) -> None:
+    """B-58: an anonymous customer could not be told of renewals."""
+    path = f"/checkout-sessions/{sandbox.session(mode='subscription')['id']}/pay"
+    body = {"method": CARD}
+    error = sandbox.control.rejected("POST", path, 422, "MISSING_FIELD", json=body)
+    assert (error["param"], sandbox.api.get("/customers/")["data"]) == ("customer.email", [])
+
+
 def test_by_the_other_assumption_nobody_is_anonymous(sandbox: Sandbox) -> None:
     """B-58, ``anonymous_customer: none``: a saved method needs a customer, as subscriptions do."""
     sandbox.settings(assumptions={"anonymous_customer": "none"})
