@@ -279,6 +279,13 @@ def test_a_limited_link_takes_payments_until_its_end(sandbox: Sandbox) -> None:
     assert "expired" in sandbox.buy_rejected(link, customer=AWA)["message"]
 
 
+def test_a_limited_link_takes_as_many_payments_as_it_says(sandbox: Sandbox) -> None:
+    link = sandbox.link(validity_type="limited", max_usage=2)
+    for _ in range(2):
+        sandbox.buy(link, customer=AWA)
+    assert "exhausted" in sandbox.buy_rejected(link, customer=AWA)["message"]
+
+
 def test_a_deleted_link_leaves_its_payments(sandbox: Sandbox) -> None:
     """ "Payment link metadata in `payment_intent.succeeded` events tied to the link", even so."""
     link = sandbox.link(metadata={"campaign": "may"})

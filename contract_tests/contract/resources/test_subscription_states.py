@@ -249,6 +249,15 @@ def test_the_currency_is_the_bodys_or_else_the_apps_main_one(sandbox: Sandbox) -
     assert sandbox.subscribe(unit_amount=1, interval="month", currency="EUR")["currency"] == "EUR"
 
 
+def test_the_currency_of_a_product_is_that_of_its_subscription(sandbox: Sandbox) -> None:
+    """B-40: without a plan."""
+    terms = {**MONTHLY, "product": sandbox.product(currency="EUR")["id"]}
+    assert sandbox.subscribe(**terms)["currency"] == "EUR"
+    body = {"customer": sandbox.customer()["id"], **terms, "currency": "XAF"}
+    error = sandbox.api.rejected("POST", "/subscriptions/", 422, "INVALID_FIELD", json=body)
+    assert error["param"] == "currency"
+
+
 def test_a_method_that_cannot_be_charged_takes_no_new_subscribers(sandbox: Sandbox) -> None:
     """Create body: it must belong to the customer and be active."""
     method = sandbox.method()

@@ -154,6 +154,23 @@ def test_what_was_paused_when_active_is_active_again(sandbox: Sandbox) -> None:
     assert sandbox.act(trial, "resume")["status"] == "active"
 
 
+def test_periods_of_a_pause_go_by_without_a_charge(sandbox: Sandbox) -> None:
+    """B-46: the next charge is at the next boundary of the anchor."""
+    subscription = sandbox.subscribe()
+    sandbox.act(subscription, "pause")
+    sandbox.advance_to("2026-03-10")
+    paused = sandbox.shown(subscription)
+    assert (paused["status"], paused["current_period_end"]) == (
+        "paused",
+        "2026-04-01T00:00:00.000Z",
+    )
+    with sandbox.expect():
+        sandbox.act(subscription, "resume")
+    sandbox.advance_to("2026-04-01")
+    invoiced = [invoice["created_at"][:10] for invoice in sandbox.api.get("/invoices/")["data"]]
+    assert invoiced == ["2026-04-01", "2026-01-01"]
+
+
 # -- changes
 
 
@@ -247,6 +264,16 @@ def test_a_plan_move_does_nothing_to_the_running_period(sandbox: Sandbox) -> Non
             moved = sandbox.api.patch(path, {"plan": dearer})
             assert (moved["plan"], moved["unit_amount"]) == (dearer, amount)
             assert moved["current_period_end"] == "2026-02-01T00:00:00.000Z"
+
+
+def test_the_period_after_a_plan_move_has_the_amount_of_the_plan(sandbox: Sandbox) -> None:
+    """B-40."""
+    subscription = sandbox.subscribe()
+    dearer = sandbox.plan(name="Pro", amount=9000)["id"]
+    sandbox.api.patch(f"/subscriptions/{subscription['id']}/", {"plan": dearer})
+    sandbox.advance_to("2026-02-01")
+    totals = [invoice["total"] for invoice in sandbox.api.get("/invoices/")["data"]]
+    assert (totals, sandbox.shown(subscription)["unit_amount"]) == ([9000, 5000], 9000)
 
 
 @pytest.mark.parametrize("days", [0, 30, 90])

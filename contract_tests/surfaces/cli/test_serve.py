@@ -169,6 +169,10 @@ BROKEN = {
         b"settings: {main_currency: GBP}",
         "main_currency GBP is not among currencies",
     ),
+    "a day of retries twice": (
+        b"settings: {renewal_retry_days: [1, 1]}",
+        "each day must be later than the one before",
+    ),
     "a currency that there is not": (
         b"settings: {currencies: [XAF, ABC]}",
         "currencies: ABC is not a code of ISO 4217",

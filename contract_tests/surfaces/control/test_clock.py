@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from datetime import date
+from datetime import date, datetime
 from typing import Any
 
 import httpx
@@ -146,6 +146,13 @@ def test_a_stopped_advance_ends_between_two_jobs(busy: Sandbox, long: str) -> No
     assert stopped["status"] == "stopped"
     assert stopped == ask(busy, long) == stop(busy, long)
     assert busy.now == stopped["now"] <= busy.control.get("/clock")["next_due_at"]
+
+
+def test_the_progress_of_an_advance_is_the_share_of_its_way(busy: Sandbox, long: str) -> None:
+    """B-92."""
+    stopped = stop(busy, long)
+    start, now, to = (datetime.fromisoformat(stopped[name]) for name in ("from", "now", "to"))
+    assert 0 < stopped["progress"] == (now - start) / (to - start) < 1
 
 
 def test_a_stopped_advance_loses_no_job(busy: Sandbox, long: str) -> None:

@@ -246,6 +246,7 @@ def test_a_wrong_setting_is_rejected_without_any_change(sandbox: Sandbox) -> Non
         ({"currencies": ["XAF", "ABC"]}, "currencies"),
         ({"countries": ["Gabon"]}, "countries"),
         ({"renewal_retry_days": [0]}, "renewal_retry_days"),
+        ({"renewal_retry_days": [1, 1]}, "renewal_retry_days"),
         ({"confirmation_timeout": 86401}, "confirmation_timeout"),
         ({"assumptions": {"payment_received": "never"}}, "payment_received"),
         ({"assumptions": {"no_such_assumption": "any"}}, "no_such_assumption"),
