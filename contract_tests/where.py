@@ -104,6 +104,7 @@ def in_python(folder: Path, number: str) -> Iterator[Place]:
                 yield Place(file, first, name)
 
 
+@cache
 def _names(file: Path) -> list[tuple[int, int, str]]:
     """Return first line, last line and name of each function and class."""
     return [

@@ -22,8 +22,6 @@ from typing import Any
 
 import pytest
 
-from contract_tests.support import postgres
-
 FORCED_END_SECONDS = 1.5
 """Seconds from Ctrl-C or SIGTERM until a run that has not ended by itself is ended by force."""
 
@@ -90,6 +88,9 @@ def _why_left_out(item: pytest.Item, with_long: bool) -> str:
 
 @cache
 def is_here(program: str) -> bool:
+    # Its client of PostgreSQL is for processes that run tests, not for the one that starts them.
+    from contract_tests.support import postgres
+
     if program == "postgresql":
         return postgres.programs() is not None
     if program in LINT:

@@ -199,6 +199,7 @@ def test_the_declared_packages_are_those_that_are_imported() -> None:
     assert imported(HOUSE.rglob("*.py")) - OF_ANOTHER.keys() == needed
 
 
+@pytest.mark.long
 def test_a_declared_package_of_the_tests_is_used() -> None:
     used = imported(
         file
@@ -211,6 +212,7 @@ def test_a_declared_package_of_the_tests_is_used() -> None:
 # -- sizes: no room has a budget; trees, pages, modules and functions have a ceiling
 
 
+@pytest.mark.long  # a step of .ci/run says it for each change
 def test_no_part_of_the_tree_is_too_large() -> None:
     assert list(too_large(ROOT)) == []
 

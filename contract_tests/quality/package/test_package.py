@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -121,6 +122,10 @@ def test_each_extra_is_in_the_table_of_the_guide() -> None:
     )
 
 
+BYTECODE = {name: value for name, value in os.environ.items() if name == "PYTHONPYCACHEPREFIX"}
+"""The variable by which a process finds the bytecode that another has left, if there is one."""
+
+
 @pytest.mark.parametrize("extra", EXTRAS)
 def test_a_command_that_needs_an_extra_says_how_to_install_it(extra: str, tmp_path: Path) -> None:
     module, arguments = EXTRAS[extra]
@@ -129,7 +134,7 @@ def test_a_command_that_needs_an_extra_says_how_to_install_it(extra: str, tmp_pa
     ended = subprocess.run(
         [sys.executable, "-c", code],
         cwd=tmp_path,
-        env={"PYTHONPATH": str(ROOT)},
+        env={"PYTHONPATH": str(ROOT), **BYTECODE},
         capture_output=True,
         text=True,
         timeout=60,
