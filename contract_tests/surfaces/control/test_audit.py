@@ -292,12 +292,13 @@ def test_a_receiver_with_the_old_secret_is_named_so(
     receiver.reply = lambda received: Reply(401)
     sandbox.subscribe()
     sandbox.settle()
-    [advice] = [
-        finding["advice"]
+    [finding] = [
+        finding
         for finding in audit(sandbox)["findings"]
         if finding["rule"] == "webhook-not-acknowledged"
     ]
-    assert ("the receiver verifies with the old secret" in advice) == is_rolled
+    assert ("since the secret was rolled" in finding["title"]) == is_rolled
+    assert ("the receiver verifies with the old secret" in finding["advice"]) == is_rolled
 
 
 def test_a_receiver_that_takes_too_long_is_found(impatient: Sandbox, receiver: Receiver) -> None:

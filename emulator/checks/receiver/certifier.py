@@ -128,7 +128,13 @@ def report(results: Sequence[CheckResult], service: ServiceWorld, response_time:
     """Return the report: one finding for each check that failed, the worst first."""
     method, total = service.endpoint.security_profile, counted(len(results), "check")
     failed = [result for result in results if not result.passed]
-    failed.sort(key=lambda result: BADNESS.get(result.wrong_responses[0].status_class, 3))
+    names = {result.check.name for result in failed}
+    failed.sort(
+        key=lambda result: (
+            BADNESS.get(result.wrong_responses[0].status_class, 3),
+            result.check.follows in names,
+        )
+    )
     verdict = f"{len(failed)} of {total} failed" if failed else f"All {total} passed"
     return Report(
         "test receiver",

@@ -149,8 +149,9 @@ METHODS = tuple(PROOF_HEADERS)
 class ReceiverCheck(NamedTuple):
     """One check. A correct receiver accepts the deliveries with a 2xx, or rejects them with a 4xx.
 
-    ``by_status`` has the advice for some wrong responses, in place of ``advice``. The table of all
-    is ``fixtures/receiver-checks.yaml``.
+    ``by_status`` has the advice for some wrong responses, in place of ``advice``; ``follows`` names
+    a check whose failure explains this one's. The table of all is
+    ``fixtures/receiver-checks.yaml``.
     """
 
     name: str
@@ -162,6 +163,7 @@ class ReceiverCheck(NamedTuple):
     send: SendStrategy = one_by_one
     methods: Sequence[str] = METHODS
     by_status: Mapping[int, str] = {}
+    follows: str = ""
 
 
 def _one(make: Callable[[ServiceWorld], SignedRequest]) -> Make:

@@ -45,7 +45,7 @@ class Rule(NamedTuple):
     title: str
     advice: str
     section: str
-    rolled: str = ""
+    rolled: Mapping[str, str] = {}
 
     def report(self, *fields: str) -> dict[str, str]:
         return {"rule": self.name, **{field: getattr(self, field) for field in fields}}
@@ -63,11 +63,12 @@ def audit_of(view: View) -> dict[str, Any]:
     for rule in rules():
         finder = FINDERS[rule.name]
         if ids := _ids(finder.violations(history))[::-1]:
-            advice = rule.rolled if rule.rolled and has_old_secret(history) else rule.advice
+            known = rule.rolled if rule.rolled and has_old_secret(history) else {}
             lists["findings"].append(
                 {
                     **rule.report("severity", "title", "section"),
-                    "advice": advice,
+                    "advice": rule.advice,
+                    **known,
                     "count": len(ids),
                     "requests": [id for id in ids if id.startswith("req_")][:MAX_IDS],
                     "object_ids": [id for id in ids if not id.startswith("req_")][:MAX_IDS],

@@ -369,6 +369,15 @@ def test_a_defect_is_found_by_its_check_alone(method: str, check: str, defect: D
     assert failed(Receiver(method, defect)) == {check}
 
 
+@pytest.mark.usefixtures("quick")
+def test_a_cause_is_reported_before_what_follows_from_it() -> None:
+    """Where the header may be missing, the header of another method passes too."""
+    missing = where(lambda r, request: request.proof(r.method) is None, 200)
+    service = ServiceWorld("http://127.0.0.1/", SECRET, "HMAC_SHA256")
+    findings = certifier.report(certify(Receiver(defect=missing)), service, 10).findings
+    assert [finding.name for finding in findings] == ["unsigned", "forged-method"]
+
+
 def test_a_receiver_that_reads_once_takes_no_body_in_pieces() -> None:
     """At the usual pace: the receiver must have read before the next piece comes."""
     assert failed(Receiver(in_one_go=True)) == {"slow"}
