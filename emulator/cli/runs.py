@@ -17,7 +17,7 @@ import click
 
 from emulator.checks.runs import counted
 from emulator.cli.groups import RepeatableCommand
-from emulator.cli.lasting import CASES, IdleProcesses
+from emulator.cli.lasting import CASES, DONE, IdleProcesses
 from emulator.cli.options import DEFAULT_KEY, Integer, Number, option, variable, with_options
 from emulator.cli.output import ReportOutput, TerminalLine, with_report
 from emulator.cli.reasons import failure_of
@@ -224,7 +224,8 @@ class CapturedCommands:
                     self._running.discard(process)
         if process.returncode == -signal.SIGINT:
             raise KeyboardInterrupt  # from a terminal, before the command led a group of its own
-        return process.returncode, output.decode(errors="replace")
+        # A program that could play another case says so also where it plays a single one.
+        return process.returncode, DONE.sub(b"", output).decode(errors="replace")
 
     def _begun(
         self,

@@ -187,17 +187,21 @@ def outage(world: World, **facts: str | None) -> Fault | None:
     return None
 
 
-def success_url(world: World, session: str | None) -> str | None:
-    """Return this machine's page for a buyer who returns from a checkout session, if any."""
+def success_url(world: World, id: str | None) -> str | None:
+    """Return this machine's page for a buyer who comes back from a session or a link, if any."""
     records = (
-        []
-        if session is None
-        else [record for table in world.tables() if (record := table.get(session))]
+        [] if id is None else [record for table in world.tables() if (record := table.get(id))]
     )
-    url = next((getattr(record, "success_url", None) for record in records), None)
-    if session is None or url is None or not loopback(urlsplit(url).hostname or ""):
+    url = next((page for record in records if (page := _page_after(record))), None)
+    if id is None or url is None or not loopback(urlsplit(url).hostname or ""):
         return None
-    return str(url).replace("{CHECKOUT_SESSION_ID}", session)
+    return url.replace("{CHECKOUT_SESSION_ID}", id)
+
+
+def _page_after(record: Record) -> str | None:
+    pages = getattr(record, "redirect_url", None)
+    url: str | None = getattr(record, "success_url", None) or getattr(pages, "success", None)
+    return url
 
 
 def pick_fault(world: World, about: str, fits: Callable[[FaultMatch], bool]) -> Fault | None:

@@ -13,6 +13,7 @@ from emulator.checks.app.cases import (
     AT_WORK,
     PAYMENT,
     REFUND,
+    REQUEST,
     Case,
     cases,
     check_patterns,
@@ -30,7 +31,7 @@ from emulator.checks.app.endings import (
     worst_first,
 )
 from emulator.checks.app.report import AppFinding, AppReport
-from emulator.checks.app.state import taken_for_paid
+from emulator.checks.app.state import is_same, keeps, taken_for_paid
 from emulator.checks.app.steps import Expected, wrong_stretch
 from emulator.checks.app.tables import rows, unsteady
 from emulator.checks.runs import ONE_AT_A_TIME, RunLimits, Runs
@@ -123,7 +124,7 @@ def examine(
             for run in played
             if run.case.place.about == PAYMENT and run.wants_payment_at_once
         ],
-        unshown=[run.case for run in played if not is_shown(run, baseline)],
+        unshown=[run.case for run in played if not is_shown(run, baseline, expected)],
         interrupted=runs.interrupted,
         steps=max((look.steps for look in baseline.looks), default=0),
         unsteady=expected.unsteady,
@@ -207,7 +208,7 @@ def _is_unmoved(baseline: Ending, refused: Sequence[Ending | None]) -> bool:
     return (
         baseline.state.is_known
         and bool(judged)
-        and all(ending.state == baseline.state for ending in judged)
+        and all(is_same(ending.state, baseline.state) for ending in judged)
     )
 
 
@@ -257,7 +258,7 @@ def _ignoring(findings: Sequence[AppFinding], rules: Collection[str]) -> list[Ap
 
 def _finding(played: Played, baseline: Ending, expected: Expected) -> AppFinding | None:
     case, ending, _ = played
-    differences = _differences(played, baseline)
+    differences = _differences(played, baseline, expected)
     stretch = wrong_stretch(case, ending.looks, expected) if expected.concerns(case) else None
     if stretch:
         grows = all(change.grows for change in stretch.changes)
@@ -265,8 +266,10 @@ def _finding(played: Played, baseline: Ending, expected: Expected) -> AppFinding
         differences = worst_first([*differences, steps])
     if not differences:
         return None
-    advice = _advice(case, differences, baseline, ending) if ending.reached else "unsteady"
-    return AppFinding(case, differences, advice)
+    if not ending.reached:
+        return AppFinding(case, differences, "unsteady")
+    advice = _advice(case, differences, baseline, ending)
+    return AppFinding(case, differences, advice, _outcome(case, advice, baseline, ending))
 
 
 def _advice(
@@ -288,15 +291,31 @@ def _advice(
 
 def _advice_on_other_words(case: Case, baseline: Ending, other: Ending) -> str:
     """Return the advice about a request that was sent again, but not with the same content."""
+    again = _sent_later(case, baseline, other)
+    if again is None:
+        return "again"
+    return "keyless" if again.key is None else "other-key"
+
+
+def _sent_later(case: Case, baseline: Ending, other: Ending) -> SentRequest | None:
+    """Return the next request of the struck one's operation, if the baseline has no such one."""
     operation, number = case.place.match["operation"], case.place.match["nth"] - 1
     planned, sent = baseline.sent[operation], other.sent.get(operation, ())
     later = sent[number + (not case.kind.is_cut) :]
-    if len(later) <= len(planned[number + 1 :]):
-        return "again"
-    return "keyless" if later[0].key is None else "other-key"
+    return later[0] if len(later) > len(planned[number + 1 :]) else None
 
 
-def _differences(played: Played, baseline: Ending) -> tuple[EndingDifference, ...]:
+def _outcome(case: Case, advice: str, baseline: Ending, other: Ending) -> str:
+    """Return that the repetition of a request was rejected, for the sentence on a case."""
+    again = _sent_later(case, baseline, other) if advice in ("keyless", "other-key") else None
+    if again is None or not 400 <= again.status < 500:
+        return ""
+    return f"; when it was sent again, it was rejected with {again.status}"
+
+
+def _differences(
+    played: Played, baseline: Ending, expected: Expected
+) -> tuple[EndingDifference, ...]:
     """Return how a run's ending differs from the wanted one; nothing where that is unknown.
 
     A scenario may want the operator to answer a payment at once: where it fails for that, nothing
@@ -304,7 +323,7 @@ def _differences(played: Played, baseline: Ending) -> tuple[EndingDifference, ..
     unless the application also treats it as paid.
     """
     case, ending, wanted = played
-    if wanted is None or not wanted.reached or not is_shown(played, baseline):
+    if wanted is None or not wanted.reached or not is_shown(played, baseline, expected):
         return ()
     if case.kind.is_dated:
         return compare(_undated(baseline, case), _undated(ending, case))
@@ -322,21 +341,22 @@ def _differences(played: Played, baseline: Ending) -> tuple[EndingDifference, ..
 
 
 def _undated(ending: Ending, case: Case) -> Ending:
-    by_date = not case.kind.start
-    rows = None if ending.rows is None else undated_rows(ending.rows, by_date=by_date)
-    return ending._replace(value=undated(ending.value, by_date=by_date), rows=rows)
+    same_days = not case.kind.start
+    rows = None if ending.rows is None else undated_rows(ending.rows, same_days=same_days)
+    return ending._replace(value=undated(ending.value, same_days=same_days), rows=rows)
 
 
 RECURRING = ("invoice", "subscription")
 """The kinds of objects that the service makes or changes by the calendar."""
 
 
-def is_shown(played: Played, baseline: Ending) -> bool:
+def is_shown(played: Played, baseline: Ending, expected: Expected) -> bool:
     """Return whether the run shows anything.
 
     A scenario that cannot be played at another ordinary time depends on its own, and one in which
     the service itself renews another number of times has another end. One that wants its refund to
-    succeed, or cannot do without it, says nothing about a refund that is declined.
+    succeed says nothing about a refund that is declined; nor does one that cannot do without it,
+    unless its state shows a refund as soon as it is asked for.
     """
     case, ending, wanted = played
     if wanted is None:
@@ -349,19 +369,44 @@ def is_shown(played: Played, baseline: Ending) -> bool:
         is_played = not compare(*(_undated(run, case) for run in (baseline, wanted)))
         return is_played and (ending.failure is not None or sums[0] == sums[1])
     if case.place.about == REFUND:
-        return wanted.reached and wanted.failure is None and ending.failure is None
+        can_do_without = wanted.failure is None or _shows_refund(played, baseline, expected)
+        return wanted.reached and can_do_without and ending.failure is None
     return True
+
+
+def _shows_refund(played: Played, baseline: Ending, expected: Expected) -> bool:
+    """Return whether a scenario that fails without its refund shows what the refund changes.
+
+    The state with which it fails is compared with the baseline's before the next step, unless the
+    application sends more there that changes something.
+    """
+    place, unmade = played.case.place, played.wanted
+    look = next((look for look in expected.looks if look.at >= place.at and not look.is_rest), None)
+    if unmade is None or look is None or look.state is None:
+        return False
+    writes = [
+        other
+        for other in baseline.places
+        if other.about == REQUEST and not other.title.startswith("GET ") and other.at <= look.at
+    ]
+    is_last = not writes or writes[-1].match == {"operation": "createRefund", "nth": place.made_by}
+    return is_last and keeps(look.state, unmade.state, look.state)
 
 
 def _refund_differences(
     baseline: Ending, unmade: Ending, ending: Ending
 ) -> tuple[EndingDifference, ...]:
-    """Return what the application still counts as paid back, and what the audit says of it."""
-    is_counted = taken_for_paid(baseline.state, unmade.state, ending.state)
-    return (
-        *(check_differences(unmade, ending) if is_counted else ()),
-        *rule_differences(baseline, ending),
-    )
+    """Return what the application still counts as paid back, and what the audit says of it.
+
+    Where the scenario fails without the refund, that is known only if all is as if it was made.
+    """
+    counted: Sequence[EndingDifference] = ()
+    if unmade.failure and is_same(ending.state, baseline.state):
+        sentence = "your own state is the same as after a refund that the operator makes"
+        counted = [EndingDifference(Weight.ACCESS, sentence)]
+    elif not unmade.failure and keeps(baseline.state, unmade.state, ending.state):
+        counted = check_differences(unmade, ending)
+    return (*counted, *rule_differences(baseline, ending))
 
 
 def _advice_on_next_request(case: Case, baseline: Ending, other: Ending) -> str | None:

@@ -21,12 +21,16 @@ from emulator.presentation.languages.language import plain_money
 
 
 class SentRequest(NamedTuple):
-    """A journal's request. ``content``: path and body; ``changed`` counts the changed objects."""
+    """A journal's request. ``content``: path and body; ``changed`` counts the changed objects.
+
+    ``status`` is that of its response.
+    """
 
     method: str
     key: str | None
     content: str
     changed: int
+    status: int
 
 
 class Ending(NamedTuple):

@@ -25,11 +25,15 @@ SHOWN_PLACES = 6
 
 
 class AppFinding(NamedTuple):
-    """A case that ended otherwise than the baseline, and what is wrong: the name of an advice."""
+    """A case that ended otherwise than the baseline, and what is wrong: the name of an advice.
+
+    ``outcome`` is what became of its request, for the end of the sentence on the case.
+    """
 
     case: Case
     differences: tuple[EndingDifference, ...]
     advice: str
+    outcome: str = ""
 
     @property
     def weight(self) -> tuple[Weight, bool]:
@@ -99,7 +103,7 @@ def _places(cause: Cause) -> Iterator[str]:
     rest: list[AppFinding] = []
     for differences, findings in groups.items():
         listed = findings[:left]
-        yield from (finding.case.sentence for finding in listed)
+        yield from (f"{finding.case.sentence}{finding.outcome}" for finding in listed)
         if listed and not cause[0].rule:
             yield from (f"    {sentence}" for sentence in differences)
         left -= len(listed)

@@ -389,7 +389,7 @@ def _subject(event: JSON | None) -> str | None:
 
 def _payment_places(exported: JSON) -> list[Place]:
     """Return the buyers' payments that can succeed: buyers repeat failing ones at once anyway."""
-    sessions = _rows(exported, "checkout_session")
+    sessions, links = _rows(exported, "checkout_session"), _rows(exported, "payment_link")
     intents = _rows(exported, "payment_intent").values()
     transactions = _rows(exported, "transaction")
     made = [intent for intent in intents if intent["transaction"] or intent["last_error"]]
@@ -397,7 +397,9 @@ def _payment_places(exported: JSON) -> list[Place]:
     for number, intent in enumerate(
         (intent for intent in made if intent["checkout_session"] or not intent["invoice"]), 1
     ):
-        url = sessions.get(intent["checkout_session"], {}).get("success_url")
+        link = links.get(intent["payment_link"], {})
+        page = (link.get("redirect_url") or {}).get("success")
+        url = sessions.get(intent["checkout_session"], {}).get("success_url", page)
         effects: dict[str, None] = {} if _is_here(url) else {"redirected-unpaid": None}
         title = plain_money(intent["amount"], intent["currency"])
         # An attempt after a failed one at the same session meets another state.
@@ -453,6 +455,7 @@ def _refund_places(exported: JSON, whole: Iterable[JSON]) -> list[Place]:
             number,
             plain_money(row["amount"], row["currency"]),
             PlaceMatch(nth=number),
+            at=row["created_at"],
             made_by=made[row["id"]],
             alike=row["payment_method_type"],
         )
@@ -482,6 +485,8 @@ def _sent(whole: Iterable[JSON]) -> dict[str, list[SentRequest]]:
         key = request["request_headers"].get("idempotency-key")
         content = f"{request['path']} {json.dumps(request['request_body'])}"
         sent[request["operation"]].append(
-            SentRequest(request["method"], key, content, len(request["changes"]))
+            SentRequest(
+                request["method"], key, content, len(request["changes"]), request["status"] or 0
+            )
         )
     return sent

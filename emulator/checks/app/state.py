@@ -67,6 +67,13 @@ def state_changes(state: State, wanted: State) -> Iterator[Change]:
     yield from _row_changes(state.rows or (), wanted.rows or ())
 
 
+def is_same(state: State | None, wanted: State | None) -> bool:
+    """Return whether two states are equal but for the order of the keys of a JSON text."""
+    if state is None or wanted is None or state == wanted:
+        return state == wanted
+    return next(state_changes(state, wanted), None) is None
+
+
 # -- values of a check
 
 
@@ -239,8 +246,39 @@ def _written(fields: Sequence[tuple[str, object]]) -> str:
 
 
 def taken_for_paid(paid: State, refused: State, actual: State) -> bool:
-    """Return whether a part belongs to a buyer's payment, not to the operator's immediate no."""
-    return bool(_parts(actual) & _parts(paid) - _parts(refused))
+    """Return whether a part belongs to a buyer's payment, not to the operator's immediate no.
+
+    It may also be another thing that is now what the paid one became, such as ``status: 'paid'``.
+    """
+    became, is_now = (_texts(state) - _texts(refused) for state in (paid, actual))
+    return keeps(paid, refused, actual) or bool(became & is_now)
+
+
+def keeps(made: State, unmade: State, actual: State) -> bool:
+    """Return whether there is a part that only what was made has."""
+    return bool(_parts(actual) & _parts(made) - _parts(unmade))
+
+
+def _texts(state: State) -> Counter[tuple[str, str]]:
+    """Count a state's texts with the names that they have there, whatever thing they belong to."""
+    value = json.loads(state.value) if _is_json(state.value) else state.value
+    fields = [field for row in state.rows or () for field in row.fields]
+    return Counter(
+        (name, text)
+        for name, text in (*fields, *_named("", value))
+        if isinstance(text, str) and name and ID_PLACEHOLDER not in text
+    )
+
+
+def _named(name: str, value: object) -> Iterator[tuple[str, object]]:
+    if isinstance(value, dict):
+        for key, part in value.items():
+            yield from _named(str(key), part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _named(name, part)
+    else:
+        yield name, value
 
 
 def _parts(state: State) -> set[str]:

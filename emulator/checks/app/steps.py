@@ -12,7 +12,7 @@ from typing import NamedTuple
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from emulator.checks.app.cases import DELIVERY, REQUEST, SCENARIO, Case
-from emulator.checks.app.state import Change, State, state_changes
+from emulator.checks.app.state import Change, State, is_same, state_changes
 from emulator.checks.runs import counted
 from emulator.client.api import Api, RequestRefused
 from emulator.client.messages import JSON
@@ -69,10 +69,10 @@ class Expected:
         self.left_out = left_out
         pairs = [*aligned([*map(self.kept, looks)], [*map(self.kept, again)])]
         self.looks = [
-            look if look.state == other.state else look._replace(state=None)
+            look if is_same(look.state, other.state) else look._replace(state=None)
             for look, other in pairs
         ]
-        self.unsteady = len(looks) - sum(look.state == other.state for look, other in pairs)
+        self.unsteady = len(looks) - sum(is_same(look.state, other.state) for look, other in pairs)
 
     def kept(self, look: Look) -> Look:
         """Return a look without the columns that are left out."""
@@ -140,7 +140,7 @@ class StepRecorder:
         wanted = self._expected.looks[number].state
         seen = self._expected.kept(look._replace(state=self._look()))
         for pause in PATIENCE if judge.is_over(look) else ():
-            if wanted is None or seen.state == wanted:
+            if wanted is None or is_same(seen.state, wanted):
                 break
             time.sleep(pause)
             seen = self._expected.kept(look._replace(state=self._look()))
@@ -202,7 +202,7 @@ class Judge(NamedTuple):
         """Return whether a look's state is not the wanted one; None where one is unknown."""
         if not self.concerns(look) or look.state is None or wanted.state is None:
             return None
-        return look.state != wanted.state
+        return not is_same(look.state, wanted.state)
 
     def is_over(self, look: Look) -> bool:
         return look.at >= self.over

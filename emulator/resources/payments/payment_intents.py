@@ -234,7 +234,8 @@ def charge(
         off_session=off_session,
         latest=latest,
     )
-    if decision.returns and (page := faults.success_url(world, intent.checkout_session)):
+    paid_at = intent.checkout_session or intent.payment_link
+    if decision.returns and (page := faults.success_url(world, paid_at)):
         world.enqueue(OpenPage(url=page))
     intent = _submit(world, intent, details, decision)
     if decision.step:

@@ -531,7 +531,7 @@ def test_only_one_of_equal_places_is_tried(payments: Emulator) -> None:
         two_customers(payments)
         payments.client.post("/v1/customers/", json={"name": "nobody"})
 
-    assert "Left out: 8 cases at places like others" in failing(payments, play)
+    assert re.search(r"Left out: \d+ cases at places like others", failing(payments, play))
     assert "Left out" not in failing(payments, play, every=True)
     assert "Left out" not in failing(payments, play, "1:error-after", "2:error-after")
 

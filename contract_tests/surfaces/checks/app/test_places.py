@@ -7,7 +7,7 @@ import re
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from datetime import datetime, timedelta
 from functools import partial
@@ -198,8 +198,9 @@ def sales(payments: Emulator, *, is_wrong: bool) -> Callable[[], Any]:
     return lambda: sum(day <= time < last for time in times)
 
 
-def rent(payments: Emulator, *, is_wrong: bool) -> Callable[[], Any]:
+def rent(payments: Emulator, *, is_wrong: bool, later: str = "0s") -> Callable[[], Any]:
     """A shop that reckons itself when the next month begins."""
+    payments.clock.advance(later)
     customer = payments.customer()
     begun = datetime.fromisoformat(customer["created_at"])
     if is_wrong:
@@ -232,8 +233,17 @@ WRONG: dict[str, tuple[Callable[..., Any], str, str]] = {
         "Two events that report the same thing at the same moment are both acted upon",
         "#handle-a-change-once",
     ),
-    "day-end": (sales, "The result depends on the day on which it happens", "#count-days-in-utc"),
+    "day-end": (
+        sales,
+        "What happens at the bound of a day counts on the wrong day, twice or not at all",
+        "#count-days-in-utc",
+    ),
     "month-end": (rent, "The result depends on the day on which it happens", "#count-days-in-utc"),
+    "last-day": (
+        partial(rent, later="1h"),
+        "The result depends on the day on which it happens",
+        "#count-days-in-utc",
+    ),
     "leap-day": (
         anniversary,
         "The result depends on the day on which it happens",
@@ -254,6 +264,62 @@ def test_the_wrong_application_is_named_and_the_right_one_ends_the_same(kind: st
         report = payments.test_app(partial(story, is_wrong=False), only=[kind])
     assert report.tried
     assert [*report.findings, *report.unshown, *report.unreached] == []
+
+
+def fund(payments: Emulator, *, is_wrong: bool) -> Callable[[], Any]:
+    """A fund that thanks those who come back from its link; a wrong one counts them as donors."""
+    gifts: list[str] = []
+    with page(lambda _: gifts.append("thanked" if not is_wrong else "paid")) as thanks:
+        terms = {"payment_link_type": "donation", "currency": "XAF", "name": "Fund"}
+        redirect = {"success": thanks.replace("{CHECKOUT_SESSION_ID}", "all")}
+        link = payments.api.post("/v1/payment-links/", {**terms, "redirect_url": redirect})
+        payments.pay(link, amount=5000, customer={"email": "awa@example.com", "name": "Awa"})
+        payments.clock.advance("1d")
+        paid = call(payments, "GET", "/v1/payment-intents/?status=succeeded")["data"]
+    return lambda: [{"status": status} for status in [*gifts, *("paid" for _ in paid)]]
+
+
+def test_a_buyer_comes_back_from_a_link_on_which_nothing_was_paid() -> None:
+    with Emulator(clock="2026-01-05T12:00:00Z", seed=7) as payments:
+        with pytest.raises(AssertionError, match="comes back without having paid is taken for one"):
+            payments.test_app(partial(fund, is_wrong=True), only=["redirected-unpaid"])
+        report = payments.test_app(partial(fund, is_wrong=False), only=["redirected-unpaid"])
+    assert [case.name for case in report.tried] == ["1:redirected-unpaid"]
+    assert report.unreached == []
+
+
+def insistent(payments: Emulator, *, is_wrong: bool, is_shown: bool = True) -> Iterator[Any]:
+    """A shop that fails where the service rejects its refund."""
+    orders = {"awa": {"status": "paid"}}
+    yield lambda: orders if is_shown else {"orders": len(orders)}
+    transaction = paid(payments)
+    payments.clock.advance("1s")
+    body = {"transaction": transaction, "amount": 2000}
+    refund = call(payments, "POST", "/v1/refunds/", "refund-1", json=body)["id"]
+    orders["awa"] = {"status": "refunded" if is_wrong else "being refunded"}
+    payments.clock.advance("7d")
+    status = call(payments, "GET", f"/v1/refunds/{refund}/")["status"]
+    if not is_wrong:
+        orders["awa"] = {"status": "refunded" if status == "succeeded" else "paid"}
+
+
+@pytest.mark.parametrize(
+    ("shop", "is_found"),
+    [
+        ({"is_wrong": True}, True),
+        ({"is_wrong": False}, False),
+        ({"is_wrong": True, "is_shown": False}, False),
+    ],
+    ids=["wrong", "right", "nothing-shown"],
+)
+def test_a_refund_that_a_scenario_wants_is_judged_by_what_it_changes_at_once(
+    shop: dict[str, bool], is_found: bool
+) -> None:
+    """Where the state does not show refunds at all, nobody knows."""
+    with Emulator(clock="2026-01-05T12:00:00Z", seed=7) as payments:
+        sentence = "A refund that the operator declines counts as made: your own state is the same"
+        with pytest.raises(AssertionError, match=sentence) if is_found else nullcontext():
+            payments.test_app(partial(insistent, **shop), only=["refund-refused"])
 
 
 CASES = [
@@ -322,15 +388,10 @@ REPORT = {
 
 def test_what_is_listed_by_date_is_left_out_at_another_time() -> None:
     """The days of a report are others then, and may be more."""
-    assert undated(REPORT, by_date=False) == {"sold": 5000, "at": "{date}"}
+    assert undated(REPORT, same_days=False) == {"sold": 5000, "at": "{date}"}
     text = "2026-01-31: 3000\norders: day='2026-01-31', total=2\norders: id=1, at='2026-01-31'"
-    assert undated(text, by_date=False) == "orders: id=1, at='{date}'"
+    assert undated(text, same_days=False) == "orders: id=1, at='{date}'"
 
 
-def test_dates_count_as_equal() -> None:
-    assert undated(REPORT, by_date=True) == {
-        "{date 1}": 3000,
-        "{date 2}": 2000,
-        "sold": 5000,
-        "at": "{date}",
-    }
+def test_in_another_time_zone_dates_stay_and_times_count_as_equal() -> None:
+    assert undated(REPORT, same_days=True) == {**REPORT, "at": "{date}"}

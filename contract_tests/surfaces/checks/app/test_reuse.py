@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from pathlib import Path
 
@@ -104,6 +105,14 @@ def test_a_process_that_dies_or_hangs_fails_its_case_and_another_plays_the_next(
     assert reason in case["differences"][-1], ended
 
 
+def test_the_last_line_of_a_case_is_no_part_of_what_a_check_prints(tmp_path: Path) -> None:
+    """It is the same in a process of one case, which is that of another time zone."""
+    code = PLAYER.replace("STORY", "print(7)")
+    check = shlex.join([sys.executable, "-c", code, str(tmp_path / "checks")])
+    ended = sweep("make()", tmp_path / "pids", "--check", check, "--only", "zone-east")
+    assert ended.output.startswith("No problem in 1 case."), ended
+
+
 def test_each_case_keeps_its_own_output(tmp_path: Path) -> None:
     kept = ("--keep-output", str(tmp_path / "kept"))
     ended = sweep("make(); print('case', played, end=' ')", tmp_path / "pids", *DROPS, *kept)
@@ -115,6 +124,6 @@ def test_each_case_keeps_its_own_output(tmp_path: Path) -> None:
 
 
 def test_a_check_may_know_nothing_of_it(tmp_path: Path) -> None:
-    plain = f"{sys.executable} -c 'print(7)'"
+    plain = shlex.join([sys.executable, "-c", "print(7)"])
     ended = sweep("make()", tmp_path / "pids", "--json", "--check", plain, *DROPS)
     assert json.loads(ended.output)["passed"], ended

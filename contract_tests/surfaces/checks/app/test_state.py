@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from emulator.checks.app.state import Change, Row, State, state_changes
+from emulator.checks.app.state import Change, Row, State, is_same, state_changes, taken_for_paid
 
 
 def member(name: str, vouchers: int, status: str = "active") -> Row:
@@ -64,3 +64,16 @@ def test_of_a_long_value_only_the_part_that_differs_is_shown(
 ) -> None:
     [found] = state_changes(State(value), State(wanted))
     assert found == change._replace(sentence=f"the check returns {change.sentence}")
+
+
+def test_the_order_of_the_keys_of_a_json_text_is_no_difference() -> None:
+    assert is_same(State('{"a": 1, "b": [2, 3]}'), State('{"b": [2, 3], "a": 1}'))
+    assert not is_same(State('{"a": 1, "b": [2, 3]}'), State('{"a": 1, "b": [3, 2]}'))
+
+
+def test_what_becomes_of_a_paid_thing_may_be_seen_at_another_thing() -> None:
+    """A buyer who comes back from a link is nobody whom the application knows."""
+    unpaid, paid = {"awa": {"status": "failed"}}, {"awa": {"status": "paid"}}
+    for visitor, is_taken in (("paid", True), ("waiting", False)):
+        actual = {**unpaid, "": {"status": visitor}}
+        assert taken_for_paid(State(paid), State(unpaid), State(actual)) == is_taken
