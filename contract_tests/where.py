@@ -95,12 +95,12 @@ def in_python(folder: Path, number: str) -> Iterator[Place]:
     for file in sorted(folder.rglob("*.py")):
         cited = list(lines_that_cite(file, number))
         names = _names(file) if cited else []
-        seen = set[str]()
+        places = set[str]()
         for line, text in cited:
             inside = [(first, name) for first, last, name in names if first <= line <= last]
             first, name = max(inside, default=(line, text.strip("\"'# ")))
-            if name not in seen:
-                seen.add(name)
+            if name not in places:
+                places.add(name)
                 yield Place(file, first, name)
 
 

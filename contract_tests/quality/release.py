@@ -299,8 +299,10 @@ class Rehearsal:
     def talk(self, *command: object) -> int:
         """Initialize a server of the Model Context Protocol; how many tools it has."""
         lines = [
-            json.dumps({"jsonrpc": "2.0", "id": number, "method": name, "params": given}) + "\n"
-            for number, (name, given) in enumerate([("initialize", INITIALIZE), ("tools/list", {})])
+            json.dumps({"jsonrpc": "2.0", "id": number, "method": name, "params": params}) + "\n"
+            for number, (name, params) in enumerate(
+                [("initialize", INITIALIZE), ("tools/list", {})]
+            )
         ]
         with subprocess.Popen(
             [*map(str, command)],

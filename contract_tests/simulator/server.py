@@ -160,9 +160,9 @@ class Server:
         raw = (
             body if isinstance(body, bytes) else b"" if body is None else msgspec.json.encode(body)
         )
-        given = {"host": "localhost", "content-type": "application/json", **(headers or {})}
+        all_headers = {"host": "localhost", "content-type": "application/json", **(headers or {})}
         if key:
-            given["authorization"] = f"Bearer {key}"
+            all_headers["authorization"] = f"Bearer {key}"
         sent: list[Any] = []
         messages = [{"type": "http.request", "body": raw, "more_body": False}]
 
@@ -181,7 +181,7 @@ class Server:
             "path": path,
             "raw_path": path.encode(),
             "query_string": query.encode(),
-            "headers": [(name.encode(), value.encode()) for name, value in given.items()],
+            "headers": [(name.encode(), value.encode()) for name, value in all_headers.items()],
             "scheme": "http",
             "server": ("127.0.0.1", 4747),
             "client": ("127.0.0.1", 1),

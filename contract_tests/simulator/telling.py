@@ -218,8 +218,8 @@ def refunds(emulator: Emulator, chance: random.Random) -> None:
 
 def prompt(emulator: Emulator, chance: random.Random) -> None:
     """A buyer answers a prompt on the phone."""
-    asked = _newest(emulator, "payment_intent", chance, status="requires_action")
-    number = (asked["next_action"] or {}).get("phone")
+    prompted = _newest(emulator, "payment_intent", chance, status="requires_action")
+    number = (prompted["next_action"] or {}).get("phone")
     if number:
         answer = chance.choice(("approve", "reject", "ignore"))
         emulator.api.post(f"/_emulator/phones/{number}/answer", {"answer": answer})
@@ -247,8 +247,8 @@ def unconfirmed(emulator: Emulator, chance: random.Random) -> None:
     """A payment that has no method yet, or is not confirmed."""
     stored = _newest(emulator, "payment_method", chance, status="active")
     own = {"customer": stored["customer"], "payment_method": stored["id"]}
-    given = own if chance.random() < 0.5 else {}
-    emulator.api.post("/v1/payment-intents/", {"amount": 5000, "currency": "XAF", **given})
+    method_fields = own if chance.random() < 0.5 else {}
+    emulator.api.post("/v1/payment-intents/", {"amount": 5000, "currency": "XAF", **method_fields})
 
 
 def dispute(emulator: Emulator, chance: random.Random) -> None:
@@ -394,26 +394,26 @@ def examine(
     emulator: Emulator, chance: random.Random, reached: Counter[str], known: dict[str, Object]
 ) -> Iterator[str]:
     """Examine some objects and a step; those that differ from the ``known`` ones first."""
-    seen = view(emulator)
-    told = [one for one in seen.objects.values() if one["object"] in KINDS]
+    world = view(emulator)
+    told = [one for one in world.objects.values() if one["object"] in KINDS]
     kinds = Counter(one["object"] for one in told)
     # Kinds with few objects are met as often as events and deliveries.
     weights = [
         (1 if one == known.get(one["id"]) else CHANGED) / kinds[one["object"]] for one in told
     ]
     known.clear()
-    known.update(seen.objects)
+    known.update(world.objects)
     chosen = {one["id"]: one for one in chance.choices(told, weights, k=EXPLAINED)}
     offered: list[tuple[Object, Any]] = []
     for one in chosen.values():
         explanation = emulator.api.get(f"/_emulator/explain/{one['id']}")
-        yield from sentences(seen, one, re.sub(r"\s", " ", explanation["summary"]), reached)
+        yield from sentences(world, one, re.sub(r"\s", " ", explanation["summary"]), reached)
         offered += [(one, step) for step in explanation["next_steps"]]
     if offered:
         rarest = min(reached[_name(*pair)] for pair in offered)
         rare = [pair for pair in offered if reached[_name(*pair)] == rarest]
         one, step = chance.choice(rare)
-        yield from take(emulator, seen, one, step)
+        yield from take(emulator, world, one, step)
         reached[_name(one, step)] += 1
 
 
@@ -504,9 +504,9 @@ def _short(one: Object) -> str:
 def _answer_payments(emulator: Emulator, id: str) -> None:
     """Move to the answers of an object's payments under way, one after the other."""
     for _ in range(12):
-        seen = view(emulator)
-        payments = seen.payments(seen.objects[id]) if id in seen.objects else []
-        due = sorted(instant for payment in payments for instant in seen.answer_due(payment))
+        world = view(emulator)
+        payments = world.payments(world.objects[id]) if id in world.objects else []
+        due = sorted(instant for payment in payments for instant in world.answer_due(payment))
         if not due:
             return
         emulator.api.post("/_emulator/clock/advance", {"to": due[0]})

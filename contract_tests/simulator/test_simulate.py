@@ -210,8 +210,8 @@ def test_a_false_sentence_is_found(text: str, wrong: str) -> None:
         "transaction": None,
     }
     objects = {one["id"]: one for one in (subscription, invoice, intent)}
-    seen = View(objects, [], "2026-01-15T09:00:00.000Z")
-    found = list(telling.sentences(seen, subscription, text, Counter()))
+    world = View(objects, [], "2026-01-15T09:00:00.000Z")
+    found = list(telling.sentences(world, subscription, text, Counter()))
     assert [fault for fault in found if wrong in fault] != []
 
 

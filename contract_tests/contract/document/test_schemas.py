@@ -182,11 +182,11 @@ def test_responses_of_the_service_leave_room_for_new_fields(service: Document) -
 
 def _reachable(document: Document, roots: list[Part]) -> Iterator[Part]:
     """Yield every schema met on the way from some schemas, references followed, each once."""
-    seen, waiting = set(), list(roots)
+    visited, waiting = set(), list(roots)
     while waiting:
         part = resolved(document, waiting.pop())
-        if part.pointer not in seen:
-            seen.add(part.pointer)
+        if part.pointer not in visited:
+            visited.add(part.pointer)
             waiting += subschemas(part)
             yield part
 

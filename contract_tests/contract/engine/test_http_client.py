@@ -215,9 +215,10 @@ async def fail_to_look_up(names: int, look_ups: LookUps) -> int:
     before = set(threading.enumerate())
     hosts = [f"{number}.unanswered.example" for number in range(names)]
     for _ in range(2):
-        asked = (addresses_of(host, look_ups) for host in hosts)
+        look_ups_of_hosts = (addresses_of(host, look_ups) for host in hosts)
         assert {
-            type(result) for result in await asyncio.gather(*asked, return_exceptions=True)
+            type(result)
+            for result in await asyncio.gather(*look_ups_of_hosts, return_exceptions=True)
         } == {Unreachable}
     return sum(thread.name == "look-up" for thread in {*threading.enumerate()} - before)
 

@@ -319,7 +319,7 @@ def test_it_never_goes_back(moves: list[tuple[str, float]]) -> None:
     """Whatever happens to it and to real time, in any order."""
     real = MovedTime()
     clock = Clock(real_time=real)
-    seen = clock.now()
+    latest = clock.now()
     for move, amount in moves:
         if move == "real":
             real.seconds += amount
@@ -330,8 +330,8 @@ def test_it_never_goes_back(moves: list[tuple[str, float]]) -> None:
         elif move == "run":
             clock = gone_on(clock, amount)
         now = clock.now()
-        assert seen <= now <= calendar.END
-        seen = now
+        assert latest <= now <= calendar.END
+        latest = now
 
 
 # -- A job that fails in our own code is undone and reported; the others run (control-api.md, B-91)

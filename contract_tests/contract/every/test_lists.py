@@ -395,12 +395,12 @@ def test_the_error_of_a_wrong_value_names_its_parameter(sandbox: Sandbox, name: 
     """
     document, tried = DOCUMENTS[name], set[str]()
     api = sandbox.api if name == "service" else sandbox.control
-    asked = [
+    queries = [
         (operation, query_of(operation, document))
         for operation in operations(document)
         if operation.method == "GET"
     ]
-    for operation, query in asked:
+    for operation, query in queries:
         required = {
             declared["name"]
             for declared in parameters(document, operation)
@@ -408,12 +408,16 @@ def test_the_error_of_a_wrong_value_names_its_parameter(sandbox: Sandbox, name: 
         }
         for parameter, schema in query.items():
             wrong = misused(parameter, schema.node)
-            given = [
+            wrong_queries = [
                 f"{parameter}={text}"
                 for text in (wrong[:1] if str(schema.node) in tried else wrong)
             ]
             tried.add(str(schema.node))
-            for text in (*given, f"{parameter}=1&{parameter}=1", f"{parameter}=1&{parameter}=2"):
+            for text in (
+                *wrong_queries,
+                f"{parameter}=1&{parameter}=1",
+                f"{parameter}=1&{parameter}=2",
+            ):
                 path = re.sub(r"\{\w+\}", "x", operation.path)
                 error = api.rejected("GET", f"{path}?{text}", 422, "INVALID_FILTER_PARAM")
                 assert {*error["errors"]} == {parameter} | required, text

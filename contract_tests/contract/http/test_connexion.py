@@ -141,12 +141,12 @@ def requests() -> Iterator[Request]:
             yield operation.method, path, {"json": body}
 
 
-async def _responses(app: Any, heard: Heard, asked: list[Request]) -> list[Heard]:
+async def _responses(app: Any, heard: Heard, sent: list[Request]) -> list[Heard]:
     """Return the arguments of the functions for each request; none for one that was rejected."""
     responses = []
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url=HOST) as http:
-        for method, path, options in asked:
+        for method, path, options in sent:
             heard.clear()
             await http.request(method, path, **options)
             responses.append(list(heard))
@@ -188,13 +188,13 @@ def test_operations_accept_what_connexions_own_validation_accepts(
 ) -> None:
     """Every operation, with the document's own bodies and queries and with each of them spoilt."""
     caplog.set_level("CRITICAL")  # Connexion logs each error
-    asked = list(requests())
+    sent = list(requests())
     heard: Heard = []
-    by_plan = asyncio.run(_responses(_plan(heard), heard, asked))
-    by_stock = asyncio.run(_responses(_stock(heard), heard, asked))
+    by_plan = asyncio.run(_responses(_plan(heard), heard, sent))
+    by_stock = asyncio.run(_responses(_stock(heard), heard, sent))
     assert min(sum(map(bool, by_plan)), by_plan.count([])) > 100
-    for request, plan, stock in zip(asked, by_plan, by_stock, strict=True):
+    for request, plan, stock in zip(sent, by_plan, by_stock, strict=True):
         assert len(plan) == len(stock), request
-        for (name, given, body), expected in zip(_flat(plan), _flat(stock), strict=True):
-            assert (name, given) == expected[:2], request
+        for (name, arguments, body), expected in zip(_flat(plan), _flat(stock), strict=True):
+            assert (name, arguments) == expected[:2], request
             assert _within(expected[2], body), request

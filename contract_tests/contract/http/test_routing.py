@@ -41,8 +41,10 @@ def test_a_wrong_method_is_rejected_with_the_allowed_ones(sandbox: Sandbox) -> N
 
     An inbox takes any request, as a receiver does.
     """
-    asked = [(sandbox.api, *row) for row in SERVICE] + [(sandbox.control, *row) for row in CONTROL]
-    for client, path, methods in asked:
+    paths_of_clients = [(sandbox.api, *row) for row in SERVICE] + [
+        (sandbox.control, *row) for row in CONTROL
+    ]
+    for client, path, methods in paths_of_clients:
         for method in EVERY if path != "/inbox/{name}" else ():
             if method not in methods:
                 response = client.request(method, actual(path), headers={"Authorization": ""})

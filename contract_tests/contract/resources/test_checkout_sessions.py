@@ -206,8 +206,8 @@ def test_without_a_plan_the_lines_give_the_amount(
         {"product": basket["id"], "quantity": quantity},
         {"description": "Delivery", "unit_amount": 500},
     ]
-    given = {"subscription_data": data} if data else {}
-    sandbox.buy(sandbox.session(mode="subscription", line_items=lines, **given), customer=AWA)
+    trial = {"subscription_data": data} if data else {}
+    sandbox.buy(sandbox.session(mode="subscription", line_items=lines, **trial), customer=AWA)
     made = subscription_of(sandbox)
     assert (made["unit_amount"], made["interval"], made["interval_count"]) == terms
     assert (made["product"], made["plan"]) == (basket["id"], None)
@@ -246,9 +246,9 @@ def test_a_line_beside_the_plan_is_paid_only_now(sandbox: Sandbox, trial: int) -
 def test_a_buyer_without_an_email_becomes_an_anonymous_customer(sandbox: Sandbox) -> None:
     """B-58: created when the buyer pays; lists order, searches find it; an invoice is made."""
     known = []
-    for given, firstname in (({}, ""), ({"customer": {"name": "Awa Diop"}}, "Awa")):
+    for buyer_fields, firstname in (({}, ""), ({"customer": {"name": "Awa Diop"}}, "Awa")):
         session = sandbox.session()
-        intent = sandbox.buy(session, CARD, **given)
+        intent = sandbox.buy(session, CARD, **buyer_fields)
         customer = sandbox.api.get(f"/customers/{intent['customer']}/")
         assert (customer["email"], customer["firstname"]) == (None, firstname)
         assert (customer["transactions_count"], customer["total_spent"]) == (1, 30000)
@@ -322,7 +322,7 @@ def saved(sandbox: Sandbox, customer: Any) -> list[tuple[str, bool]]:
 
 
 @pytest.mark.parametrize(
-    ("mode", "method", "after"), CANNOT_PAY, ids=lambda given: str(given)[-24:]
+    ("mode", "method", "after"), CANNOT_PAY, ids=lambda value: str(value)[-24:]
 )
 def test_a_method_that_could_not_pay_is_not_saved(
     sandbox: Sandbox, mode: str, method: Any, after: str

@@ -213,9 +213,9 @@ def test_overdue_at_midnight_of_the_day_after_once(
     sandbox: Sandbox, due_date: str | None, overdue_at: str
 ) -> None:
     """B-65: once, 00:00 UTC the day after; it stays open, without reminders. Drafts never are."""
-    given = {"due_date": due_date} if due_date else {}
-    invoice = sandbox.invoice(**given)
-    sandbox.draft(**given)
+    fields = {"due_date": due_date} if due_date else {}
+    invoice = sandbox.invoice(**fields)
+    sandbox.draft(**fields)
     assert sandbox.invoice(due_date="9999-12-31")["status"] == "open", (
         "the last day there is can be named"
     )

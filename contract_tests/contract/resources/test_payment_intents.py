@@ -136,8 +136,8 @@ def test_mobile_money_asks_the_buyer(sandbox: Sandbox) -> None:
         intent = sandbox.pay(method)
         sandbox.advance("29s")
     expires_at = "2026-01-01T00:03:00.000Z"
-    asked = {"type": "confirm_on_phone", "phone": "+24177123456", "expires_at": expires_at}
-    assert (intent["status"], intent["next_action"]) == ("requires_action", asked)
+    prompt = {"type": "confirm_on_phone", "phone": "+24177123456", "expires_at": expires_at}
+    assert (intent["status"], intent["next_action"]) == ("requires_action", prompt)
     with sandbox.expect(*PAID):
         sandbox.advance("1s")
     assert (sandbox.status(intent), sandbox.shown(intent)["next_action"]) == ("succeeded", None)

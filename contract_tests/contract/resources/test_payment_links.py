@@ -189,8 +189,8 @@ def test_the_buyer_chooses_only_where_there_is_a_choice(
         (fixed, "INVALID_FIELD", "amount", 5000),
         (alone, "INVALID_FIELD", "amount", 5000),
     ):
-        given = {} if value is None else {param: value}
-        assert sandbox.buy_rejected(link, code, customer=AWA, **given)["param"] == param, (
+        choice = {} if value is None else {param: value}
+        assert sandbox.buy_rejected(link, code, customer=AWA, **choice)["param"] == param, (
             code,
             value,
         )
@@ -226,12 +226,12 @@ def test_the_buyer_enters_the_amount_of_a_donation_or_a_free_price(
 def test_the_buyers_fields_are_required_where_they_are_collected(sandbox: Sandbox) -> None:
     """B-12, B-59."""
     link = sandbox.link()
-    for given, missing, code in (
+    for buyer_fields, missing, code in (
         ({"name": "Awa Diop"}, {"customer.email"}, "MISSING_FIELD"),
         ({"email": "awa@example.com"}, {"customer.name"}, "MISSING_FIELD"),
         ({}, {"customer.name", "customer.email"}, "VALIDATION_ERROR"),
     ):
-        assert set(sandbox.buy_rejected(link, code, customer=given)["errors"]) == missing
+        assert set(sandbox.buy_rejected(link, code, customer=buyer_fields)["errors"]) == missing
 
 
 def test_a_link_that_collects_nothing_makes_no_customer(sandbox: Sandbox) -> None:

@@ -128,8 +128,8 @@ def test_a_card_expires_when_its_month_is_over(sandbox: Sandbox) -> None:
 def test_a_customer_has_one_default_at_most(sandbox: Sandbox) -> None:
     """B-52: the first method unless refused; none follows it when it goes, nor a phone (B-31)."""
     customer = sandbox.customer()
-    given: tuple[dict[str, Any], ...] = ({"is_default": False}, {}, {}, {"is_default": True})
-    made = [sandbox.method(customer, **fields) for fields in given]
+    defaults: tuple[dict[str, Any], ...] = ({"is_default": False}, {}, {}, {"is_default": True})
+    made = [sandbox.method(customer, **fields) for fields in defaults]
     assert [method["is_default"] for method in made] == [False, True, False, True]
 
     def default() -> list[int]:

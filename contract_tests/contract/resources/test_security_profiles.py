@@ -24,8 +24,8 @@ def profile(sandbox: Sandbox, by: str = "127.0.0.1", **limits: Any) -> Any:
 def status(sandbox: Sandbox, forwarded: str | None = None, origin: str | None = None) -> int:
     """Return the status of a read by a client that comes so."""
     headers = {"X-Forwarded-For": forwarded, "Origin": origin}
-    given = {name: value for name, value in headers.items() if value is not None}
-    return sandbox.api.request("GET", "/customers/", headers=given).status_code
+    sent_headers = {name: value for name, value in headers.items() if value is not None}
+    return sandbox.api.request("GET", "/customers/", headers=sent_headers).status_code
 
 
 def rejected(sandbox: Sandbox, method: str, path: str, rule: str, **options: Any) -> None:
@@ -230,8 +230,8 @@ def test_on_the_starter_plan_nothing_is_filtered_or_made(sandbox: Sandbox) -> No
 
 
 def preflight(sandbox: Sandbox, origin: str, **headers: str) -> Any:
-    asked = {"Origin": origin, "Access-Control-Request-Method": "POST"}
-    return sandbox.api.http.options("/customers/", headers={**asked, **headers})
+    preflight_headers = {"Origin": origin, "Access-Control-Request-Method": "POST"}
+    return sandbox.api.http.options("/customers/", headers={**preflight_headers, **headers})
 
 
 def granted(response: Any) -> bool:
@@ -392,12 +392,12 @@ def test_methods_are_stored_as_far_as_profiles_allow_them(sandbox: Sandbox, path
     profile(sandbox, allowed_payment_methods=["mobile_money", "bank_transfer", "bank_card"])
     profile(sandbox, name="Second", allowed_payment_methods=["bank_card", "mobile_money"])
     both = ["mobile_money", "bank_card"]
-    for given, stored in (
+    for wanted, stored in (
         (None, both),
         ([], both),
         (["bank_transfer", "bank_card"], ["bank_card"]),
     ):
-        body = MAKERS[path](sandbox, **({} if given is None else {"payment_method_types": given}))
+        body = MAKERS[path](sandbox, **({} if wanted is None else {"payment_method_types": wanted}))
         assert sandbox.api.post(f"/{path}/", body)["payment_method_types"] == stored
     body = MAKERS[path](sandbox, payment_method_types=["bank_transfer", "paypal"])
     error = sandbox.api.rejected(
@@ -415,8 +415,8 @@ def test_a_links_methods_change_within_what_profiles_allow(sandbox: Sandbox) -> 
     refused = {"payment_method_types": ["bank_transfer"], "name": "Other"}
     error = sandbox.api.rejected("PATCH", path, 422, "PAYMENT_METHOD_NOT_SUPPORTED", json=refused)
     assert (error["param"], sandbox.api.get(path)) == ("payment_method_types", link)
-    for given in ([], ["bank_card", "paypal"]):
-        assert sandbox.api.patch(path, {"payment_method_types": given})["payment_method_types"] == [
+    for types in ([], ["bank_card", "paypal"]):
+        assert sandbox.api.patch(path, {"payment_method_types": types})["payment_method_types"] == [
             "bank_card"
         ]
 

@@ -106,10 +106,10 @@ def test_a_redirect_is_a_response_that_is_not_followed(
 
 def test_what_happens_during_the_ping_counts(sandbox: Sandbox, receiver: Receiver) -> None:
     """A ping runs in no unit of work: creation and PATCH meet the world as it is after the ping."""
-    seen = []
+    pings = []
 
     def look(received: Received) -> Reply:
-        seen.append(sandbox.api.get("/webhooks/")["pagination"]["count"])
+        pings.append(sandbox.api.get("/webhooks/")["pagination"]["count"])
         return Reply()
 
     def meddle(received: Received) -> Reply:
@@ -118,7 +118,7 @@ def test_what_happens_during_the_ping_counts(sandbox: Sandbox, receiver: Receive
 
     receiver.reply = look
     endpoint = sandbox.endpoint(receiver.url)
-    assert seen == [0]
+    assert pings == [0]
     receiver.reply = meddle
     changed = sandbox.api.patch(
         f"{path_of(endpoint)}/", {"url": f"{receiver.url}/moved", "metadata": {"b": "2"}}

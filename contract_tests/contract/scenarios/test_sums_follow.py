@@ -436,11 +436,11 @@ def test_what_is_set_is_refused_or_followed(
     }:
         tolerated = TOLERATED.get((kind, field), "\n")
         for value in values_of(sandbox, object_now, field, properties[field]):
-            asked = sandbox.control.request(
+            response = sandbox.control.request(
                 "PATCH", f"/objects/{object_now['id']}", json={field: value}
             )
-            assert asked.status_code in (200, 404, 422), (field, value, asked.text)
-            if asked.status_code != 200:
+            assert response.status_code in (200, 404, 422), (field, value, response.text)
+            if response.status_code != 200:
                 assert sandbox.control.get(f"/objects/{object_now['id']}") == object_now
                 continue
             wrong += [f"{field} = {value}: {flag}" for flag in place.broken(tolerated)]

@@ -253,13 +253,15 @@ class Receiver(BaseHTTPRequestHandler):
     secret = os.environ.get("WEBHOOK_SECRET", "")
 
     def is_genuine(self, body):
-        given = self.headers.get("Service-Signature", "")
+        signature = self.headers.get("Service-Signature", "")
         expected = hmac.new(self.secret.encode(), body, hashlib.sha256).hexdigest()
         if "no_signature" in BUGS:
             return True
         if "shortened_signature" in BUGS:
-            return bool(given) and all(a == b for a, b in zip(given, expected, strict=False))
-        return hmac.compare_digest(given.encode(), expected.encode())
+            return bool(signature) and all(
+                a == b for a, b in zip(signature, expected, strict=False)
+            )
+        return hmac.compare_digest(signature.encode(), expected.encode())
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))

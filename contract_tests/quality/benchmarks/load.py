@@ -127,10 +127,14 @@ CUSTOMER = {
 
 def creates(how_many: int, key: str = KEY, **fields: Any) -> list[bytes]:
     """Creates of customers that do not exist yet; a field that is None is not sent."""
-    given = {name: value for name, value in {**CUSTOMER, **fields}.items() if value is not None}
+    customer_fields = {
+        name: value for name, value in {**CUSTOMER, **fields}.items() if value is not None
+    }
     numbers = islice(_numbers, how_many)
     return [
-        request("POST", "/v1/customers/", {"email": f"{number}@example.com", **given}, key)
+        request(
+            "POST", "/v1/customers/", {"email": f"{number}@example.com", **customer_fields}, key
+        )
         for number in numbers
     ]
 

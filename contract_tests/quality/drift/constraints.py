@@ -85,8 +85,8 @@ def _listed_sources(constraint: Constraint) -> tuple[str, ...]:
     return next(
         (
             (source,)
-            for source, given in rows
-            if any(fnmatchcase(str(constraint), pattern) for pattern in given)
+            for source, patterns in rows
+            if any(fnmatchcase(str(constraint), pattern) for pattern in patterns)
         ),
         (),
     )
@@ -151,5 +151,5 @@ def _of_bound(keyword: str, value: Any) -> tuple[str, ...]:
 
 
 def _cited(node: Node) -> tuple[str, ...]:
-    given = node.get("x-assumption", ())
-    return (given,) if isinstance(given, str) else tuple(given)
+    numbers = node.get("x-assumption", ())
+    return (numbers,) if isinstance(numbers, str) else tuple(numbers)

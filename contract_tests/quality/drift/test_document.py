@@ -259,8 +259,8 @@ def parts(node: Any) -> Iterator[dict[str, Any]]:
 def cited() -> Iterator[str]:
     for name in ("service", "control"):
         for part in parts(bundles.load(name)):
-            given = part.get("x-assumption", ())
-            yield from [given] if isinstance(given, str) else given
+            numbers = part.get("x-assumption", ())
+            yield from [numbers] if isinstance(numbers, str) else numbers
 
 
 ELSEWHERE = {

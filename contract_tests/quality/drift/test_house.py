@@ -189,7 +189,10 @@ def imported(files: Iterable[Path]) -> set[str]:
 def declared() -> dict[str, set[str]]:
     """Return the declared packages by extra; those always needed under ``""``."""
     groups = {"": PROJECT["dependencies"], **PROJECT["optional-dependencies"]}
-    return {extra: {name(requirement) for requirement in given} for extra, given in groups.items()}
+    return {
+        extra: {name(requirement) for requirement in requirements}
+        for extra, requirements in groups.items()
+    }
 
 
 def test_the_declared_packages_are_those_that_are_imported() -> None:

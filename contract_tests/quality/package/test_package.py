@@ -200,9 +200,11 @@ def numbers() -> list[str]:
 def results(folder: Path) -> Any:
     """What the code in the folder says of the samples."""
     command = [sys.executable, "-c", SAMPLES]
-    given = json.dumps(numbers())
+    input_numbers = json.dumps(numbers())
     return json.loads(
-        subprocess.run(command, cwd=folder, input=given, stdout=-1, text=True, check=True).stdout
+        subprocess.run(
+            command, cwd=folder, input=input_numbers, stdout=-1, text=True, check=True
+        ).stdout
     )
 
 

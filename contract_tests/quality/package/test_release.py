@@ -314,13 +314,13 @@ def test_the_action_installs_and_runs_the_command(tmp_path: Path, package: str) 
     """Its steps, with values in the place of GitHub's expressions."""
     python, install, step = loaded("action.yml")["runs"]["steps"]
     assert python["uses"].split("@")[0] == "actions/setup-python"
-    given = {"PACKAGE": package, "PYTHON": sys.executable, "RUNNER_TEMP": str(tmp_path)}
-    assert install["env"].keys() - given.keys() == {"ACTION"}, (
+    variables = {"PACKAGE": package, "PYTHON": sys.executable, "RUNNER_TEMP": str(tmp_path)}
+    assert install["env"].keys() - variables.keys() == {"ACTION"}, (
         "the folder that is installed where no package is named"
     )
-    asked = {"COMMAND": f"{PASSES}\nexit 3", "OPTIONS": KEPT}
-    assert step["env"].keys() == asked.keys()
-    assert play(tmp_path, [install["run"], step["run"]], **given, **asked) == (3, "")
+    options = {"COMMAND": f"{PASSES}\nexit 3", "OPTIONS": KEPT}
+    assert step["env"].keys() == options.keys()
+    assert play(tmp_path, [install["run"], step["run"]], **variables, **options) == (3, "")
     assert (tmp_path / "world.json").exists()
 
 
@@ -337,8 +337,8 @@ def test_the_template_installs_runs_the_script_and_leaves_the_report(
     scripts = [
         line.replace("/tmp/", f"{tmp_path}/") for line in (*job["before_script"], *job["script"])
     ]
-    given = {"PAYMENTS_EMULATOR_PACKAGE": package, "OPTIONS": KEPT, "RUN": run}
-    assert play(tmp_path, scripts, **variables | given) == (4, "")
+    own_variables = {"PAYMENTS_EMULATOR_PACKAGE": package, "OPTIONS": KEPT, "RUN": run}
+    assert play(tmp_path, scripts, **variables | own_variables) == (4, "")
     assert (tmp_path / "world.json").exists()
     assert (tmp_path / "report.xml").exists()
 
@@ -347,7 +347,9 @@ def test_the_marketplace_takes_the_action() -> None:
     action = loaded("action.yml")
     assert action.keys() >= {"name", "description", "author", "branding"}
     assert len(action["description"]) < 125
-    assert [name for name, given in action["inputs"].items() if not given["description"]] == []
+    assert [
+        name for name, declared in action["inputs"].items() if not declared["description"]
+    ] == []
 
 
 EXAMPLE = ROOT / "docs/examples/compose"

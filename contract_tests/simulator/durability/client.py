@@ -237,8 +237,8 @@ class Client:
             self.facts = self.alternative
             return
         self.is_lost = True
-        asked = ", ".join(f"{done.name} {done.verdict}" for done in self.done) or "nothing"
-        why = f"{'; '.join(wrong)}; was asked for: {asked}"
+        requests = ", ".join(f"{done.name} {done.verdict}" for done in self.done) or "nothing"
+        why = f"{'; '.join(wrong)}; was asked for: {requests}"
         culprits = self._explained_by(picture)
         for done in culprits:
             yield Verdict(done.name, WRONGLY[done.verdict], why)

@@ -266,10 +266,10 @@ def test_the_reference_pages(
 
 def explored(tab: Any, url: str) -> list[Any]:
     """Open a document in the explorer, try an operation, show the schemas; return the requests."""
-    asked: list[Any] = []
+    requests: list[Any] = []
 
     def note(request: Any) -> None:
-        asked.append(request)
+        requests.append(request)
 
     tab.on("request", note)
     tab.set_default_timeout(
@@ -284,7 +284,7 @@ def explored(tab: Any, url: str) -> list[Any]:
     expect(tab.locator(".live-responses-table").first).to_be_visible()
     if tab.locator("section.models button").count():
         tab.locator("section.models button").first.click()
-    return asked
+    return requests
 
 
 def test_the_explorer(surf: Surf, server: RunningServer, ways: Ways, every_view: bool) -> None:
@@ -301,9 +301,9 @@ def test_the_explorer(surf: Surf, server: RunningServer, ways: Ways, every_view:
             "console",
             lambda message: messages.append(message.text) if "404" not in message.text else None,
         )
-        asked = explored(tab, f"{server.url}/docs/?api={document}")
-        assert [request.url for request in asked if not request.url.startswith(server.url)] == []
-        assert (asked[-1].headers.get("authorization") == "Bearer sk_test_demo") is (
+        requests = explored(tab, f"{server.url}/docs/?api={document}")
+        assert [request.url for request in requests if not request.url.startswith(server.url)] == []
+        assert (requests[-1].headers.get("authorization") == "Bearer sk_test_demo") is (
             document != "pages"
         )
         if document != "service" or every_view:
@@ -323,16 +323,16 @@ def tab(surf: Surf, served: str) -> Iterator[Any]:
     """The first page. What the browser reports as an error fails the test."""
     tab = surf("about:blank")
     errors: list[str] = []
-    asked: list[str] = []
+    urls: list[str] = []
     tab.on(
         "console", lambda message: errors.append(message.text) if message.type == "error" else None
     )
     tab.on("pageerror", lambda error: errors.append(str(error)))
-    tab.on("request", lambda request: asked.append(request.url))
+    tab.on("request", lambda request: urls.append(request.url))
     tab.goto(served)
     yield tab
     assert errors == []
-    assert [url for url in asked if not url.startswith(served.removesuffix("/docs/guide/"))] == []
+    assert [url for url in urls if not url.startswith(served.removesuffix("/docs/guide/"))] == []
 
 
 def pages(site: Path) -> list[str]:

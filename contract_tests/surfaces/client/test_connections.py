@@ -120,7 +120,7 @@ def test_a_url_of_nothing(url: str) -> None:
 
 
 def test_requests_are_written_as_http_wants_them() -> None:
-    asked = ApiRequest.of(
+    request = ApiRequest.of(
         "POST",
         "/v1/é x?a=%20",
         query={"b": True, "c": "d&e"},
@@ -131,7 +131,7 @@ def test_requests_are_written_as_http_wants_them() -> None:
         listening(lambda connection: connection.sendall(OK)) as (url, heads),
         Connections(f"{url}/prefix/", SHORT_TIMEOUTS) as client,
     ):
-        client.exchange(asked)
+        client.exchange(request)
     head, _, body = heads[0].partition(b"\r\n\r\n")
     first, host, *others = head.split(b"\r\n")
     assert first == b"POST /prefix/v1/%C3%A9%20x?a=%20&b=true&c=d%26e HTTP/1.1"

@@ -57,9 +57,9 @@ def stop(sandbox: Sandbox, id: str) -> Any:
 def until(look: Callable[[], Any], is_enough: Callable[[Any], bool]) -> Any:
     """What is seen as soon as it is as expected."""
     deadline = time.monotonic() + 60
-    while not is_enough(seen := look()):
-        assert time.monotonic() < deadline, seen
-    return seen
+    while not is_enough(state := look()):
+        assert time.monotonic() < deadline, state
+    return state
 
 
 def ended(sandbox: Sandbox, id: str) -> Any:
@@ -546,7 +546,7 @@ def test_a_prompt_says_what_is_asked(handset: Sandbox) -> None:
 
 def test_what_the_buyer_says_counts_at_once(handset: Sandbox) -> None:
     """After approval the number decides (B-54); no PIN is stored. An ignored prompt waits on."""
-    for phone, code, given in (
+    for phone, code, buyer_answer in (
         (PHONE, None, {"answer": "approve", "pin": "9173"}),
         (PHONE, "MOBILE_MONEY_REJECTED", {"answer": "reject"}),
         (FAILING_PHONE, "INSUFFICIENT_FUNDS", {"answer": "approve"}),
@@ -555,7 +555,7 @@ def test_what_the_buyer_says_counts_at_once(handset: Sandbox) -> None:
         intent = asked(handset, phone)
         assert answer(handset, {"answer": "ignore"}, phone) == intent
         assert [prompt["payment_intent"] for prompt in prompts(handset, phone)] == [intent["id"]]
-        answered = answer(handset, given, phone)
+        answered = answer(handset, buyer_answer, phone)
         assert (answered["id"], answered["status"]) == (
             intent["id"],
             "canceled" if code else "succeeded",

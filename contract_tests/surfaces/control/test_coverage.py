@@ -44,7 +44,7 @@ def fields(document: Document, schema: Part, before: str = "") -> Iterator[str]:
 def documented() -> dict[str, set[str]]:
     """What each group is to be made of."""
     sent = {id: request_schema(SERVICE, operation) for id, operation in OPERATIONS.items()}
-    asked = {id: parameters(SERVICE, operation) for id, operation in OPERATIONS.items()}
+    parameters_of = {id: parameters(SERVICE, operation) for id, operation in OPERATIONS.items()}
     rows = [(life.kind.kind, row) for life in STATE_MACHINES for row in life.rows]
     schemas = SERVICE["components"]["schemas"]
     return {
@@ -62,8 +62,8 @@ def documented() -> dict[str, set[str]]:
         },
         "parameters": {
             f"{id} {parameter['name']}"
-            for id in asked
-            for parameter in asked[id]
+            for id in parameters_of
+            for parameter in parameters_of[id]
             if parameter["in"] == "query"
         },
         "states": {f"{kind} {row.target}" for kind, row in rows},

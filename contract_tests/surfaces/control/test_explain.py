@@ -24,10 +24,10 @@ from emulator.resources.registry import JOBS, REGISTRY
 def explain(sandbox: Sandbox, id: str) -> Any:
     """Return the explanation of an object; every step stands after the one that caused it."""
     response = sandbox.control.get(f"/explain/{id}")
-    seen: set[str | None] = {None}
+    events: set[str | None] = {None}
     for step in response["chain"]:
-        assert step["caused_by"] in seen, step
-        seen.add(step["id"])
+        assert step["caused_by"] in events, step
+        events.add(step["id"])
     assert [step["at"] for step in response["chain"]] == sorted(
         step["at"] for step in response["chain"]
     )

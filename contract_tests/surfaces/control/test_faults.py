@@ -255,10 +255,10 @@ def test_a_request_with_a_fault_is_done_or_not_as_arranged(
     arrange(sandbox, then, match={"method": "POST"})
     with sandbox.expect(*["customer.created"] * is_done):
         if response:
-            given = sandbox.api.http.post("/customers/", json=AWA, headers=KEY)
-            assert given.status_code == response[0]
-            assert response[1] in given.text
-            assert given.text.startswith("}") is ("garble" in then)
+            faulty = sandbox.api.http.post("/customers/", json=AWA, headers=KEY)
+            assert faulty.status_code == response[0]
+            assert response[1] in faulty.text
+            assert faulty.text.startswith("}") is ("garble" in then)
         else:
             with pytest.raises(httpx.TransportError):
                 sandbox.api.http.post("/customers/", json=AWA, headers=KEY)
@@ -322,8 +322,8 @@ def test_a_repeated_request_is_done_twice(sandbox: Sandbox) -> None:
     arrange(
         sandbox, {"repeat": True}, times=2, match={"method": "POST", "path": "/payment-intents/"}
     )
-    given = sandbox.intent()
-    assert [intent["id"] for intent in payments(sandbox)][-1] == given["id"]
+    payment = sandbox.intent()
+    assert [intent["id"] for intent in payments(sandbox)][-1] == payment["id"]
     assert len(payments(sandbox)) == 2
     sandbox.api.post("/payment-intents/", {"amount": 5000, "currency": "XAF"}, **KEY)
     assert len(payments(sandbox)) == 3
@@ -427,12 +427,12 @@ def test_it_decides_in_place_of_whatever_would_have_decided(sandbox: Sandbox) ->
 
 def test_the_next_refund_ends_as_arranged(sandbox: Sandbox) -> None:
     deposit = sandbox.deposit(sandbox.method(type="mobile_money", phone="+24177000009"))["id"]
-    for result, given, reason in (
+    for result, fields, reason in (
         ("failed", {}, "UPSTREAM_ERROR"),
         ("failed", {"code": "DATABASE_ERROR"}, "DATABASE_ERROR"),
         ("succeeded", {}, None),
     ):
-        decide(sandbox, "refund", result, match={"amount": 100}, **given)
+        decide(sandbox, "refund", result, match={"amount": 100}, **fields)
         refund = sandbox.api.post("/refunds/", {"transaction": deposit, "amount": 100})
         path = f"/refunds/{refund['id']}/"
         assert outcomes(sandbox) == []

@@ -224,11 +224,11 @@ def test_the_credentials_of_others_are_no_valid_signature(
     sandbox.endpoint(inbox_url(sandbox), security_profile=method)
     sandbox.customer()
     delivery = stored(sandbox)[-1]
-    for given in (f"{scheme} bm9ib2R5Om5vYm9keQ==", f"{scheme} a.b.c", scheme):
+    for credentials in (f"{scheme} bm9ib2R5Om5vYm9keQ==", f"{scheme} a.b.c", scheme):
         http.post(
             inbox_url(sandbox, "copy"),
             content=delivery["body"].encode(),
-            headers={"authorization": given},
+            headers={"authorization": credentials},
         )
     assert [request["signature"]["valid"] for request in stored(sandbox, "copy")] == [False] * 3
 

@@ -167,8 +167,8 @@ TRICKS = (
 
 def test_no_trick_makes_another_name_one_of_this_machine(server: RunningServer) -> None:
     """A program that names no host, as HTTP/1.0 allows, is no browser."""
-    asked = {f"GET /_emulator/clock HTTP/1.1\r\nHost: {host}": 403 for host in TRICKS}
-    for head, status in (asked | {"GET /_emulator/health HTTP/1.0": 200}).items():
+    statuses = {f"GET /_emulator/clock HTTP/1.1\r\nHost: {host}": 403 for host in TRICKS}
+    for head, status in (statuses | {"GET /_emulator/health HTTP/1.0": 200}).items():
         with socket.create_connection(("127.0.0.1", server.server.port), timeout=60) as line:
             line.sendall(f"{head}\r\n\r\n".encode())
             assert line.recv(100).startswith(f"HTTP/1.1 {status}".encode()), head
@@ -209,8 +209,10 @@ def test_a_token_can_be_asked_for() -> None:
         http_client(base_url=server.url, headers={"Host": "emulator:4747"}) as http,
     ):
         for path in (clock, "/_emulator/events", inbox):
-            given = ({}, {"Emulator-Token": "wrong"}, token)
-            assert [http.get(path, headers=headers).status_code for headers in given] == [
+            headers_of_token = ({}, {"Emulator-Token": "wrong"}, token)
+            assert [
+                http.get(path, headers=headers).status_code for headers in headers_of_token
+            ] == [
                 403,
                 403,
                 200,

@@ -112,16 +112,16 @@ class Points:
         ]
         return {word: node[word] for node in nodes for word in LIMITS if word in node}
 
-    def _fields(self, schema: Part, seen: set[Pointer]) -> Iterator[Part]:
+    def _fields(self, schema: Part, visited: set[Pointer]) -> Iterator[Part]:
         schema = resolved(self.document, schema)
-        if schema.pointer in seen:
+        if schema.pointer in visited:
             return
-        seen.add(schema.pointer)
+        visited.add(schema.pointer)
         if "items" in schema.node:
-            yield from self._fields(Part((*schema.pointer, "items"), schema.node["items"]), seen)
+            yield from self._fields(Part((*schema.pointer, "items"), schema.node["items"]), visited)
         for part in self.properties(schema.pointer).values():
             yield part
-            yield from self._fields(part, seen)
+            yield from self._fields(part, visited)
 
     # What is exercised
 

@@ -66,8 +66,8 @@ def test_whatever_a_merchant_writes_or_a_browser_sends_shows_as_text(
                 )
             )
             assert (again.status, again.html.count("<script")) == (422, 1)
-            asked = awa.open(lang=text, fill=text, method=text, payment=text, new=text)
-            assert (asked.status, asked.html.count("<script")) == (200, 1)
+            form = awa.open(lang=text, fill=text, method=text, payment=text, new=text)
+            assert (form.status, form.html.count("<script")) == (200, 1)
     with buyer(sandbox, link(sandbox)) as awa:
         sent = Page(awa.pay(**PHONE, **{**WHO, "name": text, "email": text}))
         assert (sent.status, sent.html.count("<script"), sent.fields["name"]) == (422, 1, text)

@@ -158,20 +158,22 @@ def test_the_receiver_forgets_when_it_listens_again(world: Emulator) -> None:
 Seen = tuple[str, str, bytes]
 
 
-def wsgi(seen: list[Seen]) -> Any:
+def wsgi(requests: list[Seen]) -> Any:
     def app(environ: Any, start_response: Any) -> Iterator[bytes]:
         body = environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"]))
-        seen.append((environ["PATH_INFO"], environ["HTTP_SERVICE_SIGNATURE"], body))
+        requests.append((environ["PATH_INFO"], environ["HTTP_SERVICE_SIGNATURE"], body))
         start_response("200 OK", [])
         return iter([b""])
 
     return app
 
 
-def asgi(seen: list[Seen]) -> Any:
+def asgi(requests: list[Seen]) -> Any:
     async def app(scope: Any, read: Any, send: Any) -> None:
         body = (await read())["body"]
-        seen.append((scope["path"], dict(scope["headers"])[b"service-signature"].decode(), body))
+        requests.append(
+            (scope["path"], dict(scope["headers"])[b"service-signature"].decode(), body)
+        )
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": b""})
 
@@ -180,12 +182,12 @@ def asgi(seen: list[Seen]) -> Any:
 
 @pytest.mark.parametrize("interface", [wsgi, asgi])
 def test_deliveries_reach_an_application_byte_for_byte(world: Emulator, interface: Any) -> None:
-    seen: list[Seen] = []
-    world.webhooks.forward_to(interface(seen), path="/hooks")
+    requests: list[Seen] = []
+    world.webhooks.forward_to(interface(requests), path="/hooks")
     world.customer()
     world.webhooks.assert_delivered("customer.created")
     [delivery] = world.webhooks.deliveries
-    assert (seen, delivery.status) == (
+    assert (requests, delivery.status) == (
         [("/hooks", delivery.headers["service-signature"], delivery.body)],
         200,
     )

@@ -97,6 +97,13 @@ def test_an_event_that_is_missing_fails_with_the_events_so_far(
     assert "next job, at 2026-01-02T00:00:00.000Z: subscription.retry" in message
 
 
+def test_a_message_says_how_many_jobs_follow_the_next(world: Emulator) -> None:
+    for _ in range(3):
+        world.subscription()
+    with pytest.raises(AssertionError, match=r"subscription\.renew sub_\w+ and 2 more\."):
+        world.events.last("refund.succeeded")
+
+
 def test_an_event_is_triggered(world: Emulator) -> None:
     assert world.trigger("refund.failed") in list(world.events)
     assert world.trigger("invoice.paid", wait=False)["type"] == "invoice.paid"

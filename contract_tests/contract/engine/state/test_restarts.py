@@ -167,8 +167,8 @@ ACTS = 12
 
 def played(place: str, *, restarts: bool) -> str:
     """Return a walk's responses, and the last world; ``restarts`` give each act another server."""
-    seen: Any = SimpleNamespace()  # what a walker asks, of whatever server there is
-    walker, responses = Walker(seen, seed=4), []
+    stand_in: Any = SimpleNamespace()  # what a walker asks, of whatever server there is
+    walker, responses = Walker(stand_in, seed=4), []
     with ExitStack() as stack:
         for number in range(ACTS):
             if restarts or not number:
@@ -176,7 +176,7 @@ def played(place: str, *, restarts: bool) -> str:
                 server = stack.enter_context(
                     RunningServer("http://127.0.0.1:4747", state=place, seed=7 + number)
                 )
-                seen.api = stack.enter_context(Api(server.url, "sk_test_story"))
+                stand_in.api = stack.enter_context(Api(server.url, "sk_test_story"))
                 until = time.monotonic() + 60
                 with Api(server.url, "sk_test_beside") as beside:
                     while (
@@ -186,33 +186,35 @@ def played(place: str, *, restarts: bool) -> str:
             if number in (0, ACTS - 1):
                 once = {"email": "once@example.com", "name": "Awa", "metadata": {"b": 1, "a": 2}}
                 responses.append(
-                    seen.api.post("/v1/customers/", once, **{"Idempotency-Key": "once"})
+                    stand_in.api.post("/v1/customers/", once, **{"Idempotency-Key": "once"})
                 )
             elif number in (ACTS // 3, ACTS // 2):
                 path = "" if number < ACTS // 2 else "/before/restore"
                 responses.append(
-                    seen.api.post(f"/_emulator/snapshots{path}", {} if path else {"name": "before"})
+                    stand_in.api.post(
+                        f"/_emulator/snapshots{path}", {} if path else {"name": "before"}
+                    )
                 )
             elif number % 5 == 0:
-                responses.append(seen.api.post("/_emulator/clock/advance", {"by": "5h"}))
+                responses.append(stand_in.api.post("/_emulator/clock/advance", {"by": "5h"}))
             elif number in (2, ACTS - 3):
                 if number == 2:
-                    seen.api.post("/v1/reset", {})
+                    stand_in.api.post("/v1/reset", {})
                 responses.append(
-                    seen.api.post(
+                    stand_in.api.post(
                         "/v1/customers/", {"email": f"{number}@example.com", "name": "Awa"}
                     )
                 )
                 if number > 2:
-                    seen.api.post("/_emulator/rewind", {"steps": 1})
+                    stand_in.api.post("/_emulator/rewind", {"steps": 1})
             else:
                 assert walker.act() is None
-        seen.api.post("/_emulator/snapshots", {"name": "end"})
+        stand_in.api.post("/_emulator/snapshots", {"name": "end"})
         responses += [
-            seen.api.get("/_emulator/events?page_size=100"),
-            seen.api.get("/_emulator/emails"),
+            stand_in.api.get("/_emulator/events?page_size=100"),
+            stand_in.api.get("/_emulator/emails"),
         ]
-        return repr([*responses, *walker.responses, seen.api.get("/_emulator/snapshots/end")])
+        return repr([*responses, *walker.responses, stand_in.api.get("/_emulator/snapshots/end")])
 
 
 def test_restarts_change_nothing(place: str) -> None:

@@ -89,8 +89,8 @@ def call(method, path, body=None, key=None):
                 return {}
             if pause is None or is_final(error):
                 raise
-            asked = float(getattr(error, "headers", {}).get("Retry-After", pause))
-            time.sleep(0 if mistake == "hurries" else asked)
+            wait = float(getattr(error, "headers", {}).get("Retry-After", pause))
+            time.sleep(0 if mistake == "hurries" else wait)
     return None
 
 

@@ -168,17 +168,17 @@ def algorithm(token: str) -> str | None:
         return None
 
 
-def same(given: str, expected: str) -> bool:
-    return hmac.compare_digest(given.encode("latin-1"), expected.encode())
+def same(proof: str, expected: str) -> bool:
+    return hmac.compare_digest(proof.encode("latin-1"), expected.encode())
 
 
-def well_formed(method: str, given: str) -> bool:
+def well_formed(method: str, proof: str) -> bool:
     form = {
         "HMAC_SHA256": r"[0-9a-f]{64}",
         "JWT": r"[^.]+\.[^.]+\.[^.]*",
         "BASIC": r"[A-Za-z0-9+/]+=*",
     }[method]
-    return re.fullmatch(form, given) is not None
+    return re.fullmatch(form, proof) is not None
 
 
 def where(condition: Callable[[Receiver, Request], bool], status: int) -> Defect:
@@ -255,14 +255,14 @@ def out_of_the_blue(receiver: Receiver, request: Request) -> bool:
 
 def is_garbage(receiver: Receiver, request: Request) -> bool:
     """Return whether a proof is there, and is none, nor of digits that are too few or too many."""
-    given = request.proof(receiver.method) or ""
-    is_proof = well_formed(receiver.method, given) or re.fullmatch("[0-9a-f]+", given)
-    return given != "" and given.isascii() and not is_proof
+    proof = request.proof(receiver.method) or ""
+    is_proof = well_formed(receiver.method, proof) or re.fullmatch("[0-9a-f]+", proof)
+    return proof != "" and proof.isascii() and not is_proof
 
 
-def begins_like(given: str, expected: str) -> bool:
+def begins_like(proof: str, expected: str) -> bool:
     """Return whether all digits that were sent are right: what a loop over them finds."""
-    return given != "" and expected.startswith(given)
+    return proof != "" and expected.startswith(proof)
 
 
 def half_signed(receiver: Receiver, request: Request) -> bool:
@@ -282,10 +282,10 @@ def half_signed(receiver: Receiver, request: Request) -> bool:
 
 
 def credentials(request: Request) -> list[str]:
-    given = request.proof("BASIC") or ""
+    proof = request.proof("BASIC") or ""
     return (
-        base64.b64decode(given).decode().split(":")
-        if well_formed("BASIC", given) and "." not in given
+        base64.b64decode(proof).decode().split(":")
+        if well_formed("BASIC", proof) and "." not in proof
         else ["", ""]
     )
 

@@ -136,11 +136,11 @@ def _error(
     def change(response: ServiceResponse) -> ServiceResponse:
         if response.status != status or not isinstance(response.body, dict):
             return response
-        given = response.body.get("error", response.body)
-        if str(given.get("code", "")).upper() != code:
+        error = response.body.get("error", response.body)
+        if str(error.get("code", "")).upper() != code:
             return response
         nested = "error" in response.body
-        changed = {**given, "code": other.lower() if nested else other}
+        changed = {**error, "code": other.lower() if nested else other}
         return response._replace(
             status=other_status or status, body={"error": changed} if nested else changed
         )
@@ -276,11 +276,11 @@ class Calibration(NamedTuple):
 def named(report: CalibrationReport) -> tuple[dict[str, Any], set[str]]:
     """Return a report's settings, by ``SWITCHES``, and the probes that no setting would follow."""
     followed = [difference for difference in report.of("differs") if difference.followed]
-    asked = {
+    query = {
         name: value
         for difference in followed
         for name, value in {**difference.assumptions, **difference.settings}.items()
     }
-    return asked, {
+    return query, {
         difference.probe for difference in report.of("differs") if not difference.followed
     }

@@ -51,10 +51,10 @@ def test_each_assumption_has_a_probe_with_each_of_its_values_or_a_cause() -> Non
     """Together they keep to their budget; their files are read once, while nobody waits."""
     assert collected() is KNOWN
     probes, numbered, known = KNOWN.probes, numbered_assumptions(), named_assumptions()
-    asked = {probe.number for probe in probes.values()}
-    assert asked | KNOWN.unknowable.keys() == numbered.keys()
-    assert asked & KNOWN.unknowable.keys() == set()
-    assert len(asked) >= 60
+    numbers = {probe.number for probe in probes.values()}
+    assert numbers | KNOWN.unknowable.keys() == numbered.keys()
+    assert numbers & KNOWN.unknowable.keys() == set()
+    assert len(numbers) >= 60
     assert KNOWN.budget(probes) <= MOST
     outcomes = [
         (probe, outcome)
@@ -110,13 +110,13 @@ def test_against_itself_nothing_differs_in_any_order(
     for chosen in (None, order):
         report = Calibration(itself.url, VirtualTime()).run(chosen)
         assert names(report, "differs") | names(report, "not_answered") == set()
-        asked = {
+        answerable = {
             name for name, probe in KNOWN.probes.items() if not {*probe.needs} & {"buyer", "time"}
         }
-        assert names(report, "confirmed") == asked
+        assert names(report, "confirmed") == answerable
         assert report.requests <= MOST
     assert left(itself) == dict.fromkeys(REMOVED, 0)
-    for name in sorted(asked)[::11]:
+    for name in sorted(answerable)[::11]:
         report = Calibration(itself.url, VirtualTime()).run([name])
         assert names(report, "confirmed") == {name}, report.verdicts
 
