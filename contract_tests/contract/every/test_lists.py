@@ -305,7 +305,7 @@ def test_filters_work_together_with_an_order(filled: Filled) -> None:
 def test_bounds_that_exclude_each_other_leave_nothing(filled: Filled, path: str) -> None:
     """B-20."""
     at = filled.path(path)
-    bounds = {"created_after": "2026-01-02", "created_before": "2026-01-01"}
+    bounds = {"created_after": "2026-01-02", "created_before": "2025-12-31"}
     pagination = filled.sandbox.api.get(at, **bounds)["pagination"]
     assert (pagination["count"], pagination["total_pages"]) == (0, 0)
 
