@@ -455,6 +455,9 @@ OF_SESSIONS: Mapping[str, Proof] = {
         status("processing"), planned("saving_until_day", "checkout_session.answer")
     ),
     "Completed by its buyer.": status("complete"),
+    "The payment failed, with {last_failure}; the buyer can try again.": both(
+        status("payment_failed"), failed_before
+    ),
     "The last payment failed; the buyer can try again.": status("payment_failed"),
     "Closed by the merchant without a payment.": both(
         status("expired"), lambda view, one, words: bool(one["expires_at"] > view.now)

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from emulator.cli.options import DEFAULT_URL, Integer, option, require_extra
+from emulator.cli.options import DEFAULT_URL, SEED, Integer, option, require_extra
 from emulator.cli.output import ReportOutput, TerminalLine, with_report
 from emulator.cli.service import reject_live_key, service_url
 
@@ -26,7 +26,7 @@ from emulator.cli.service import reject_live_key, service_url
     show_default=True,
     help="Random requests per operation.",
 )
-@click.option("--seed", type=Integer(), help="Seed, to repeat the same requests.")
+@click.option("--seed", type=SEED, help="Seed, to repeat the same requests.")
 @click.option(
     "--receiver",
     metavar="URL",

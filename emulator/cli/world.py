@@ -15,6 +15,7 @@ from emulator.cli.options import (
     CLOCK_START,
     ID,
     INPUT_FILE,
+    SEED,
     Integer,
     as_json,
     matching,
@@ -189,7 +190,7 @@ def rewind(emulator: ControlClient, request: str | None, steps: int | None) -> A
 @click.option(
     "--fixtures", type=INPUT_FILE, metavar="FILE", help="Initial settings (YAML or JSON)."
 )
-@click.option("--seed", type=Integer(), help="Seed for reproducible output (with a frozen clock).")
+@click.option("--seed", type=SEED, help="Seed for reproducible output (with a frozen clock).")
 @click.option(
     "--clock", type=CLOCK_START, metavar=CLOCK_START.name, help="Initial state of the clock."
 )

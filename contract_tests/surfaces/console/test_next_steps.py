@@ -87,6 +87,11 @@ def deposit(sandbox: Sandbox, number: str = "4242 4242 4242 4242") -> Any:
     return sandbox.deposit(sandbox.method(number=number))
 
 
+def reviewed(sandbox: Sandbox) -> Any:
+    sandbox.settings(refund_review=True)
+    return deposit()(sandbox)
+
+
 def transfer(sandbox: Sandbox) -> Any:
     method = sandbox.method(None, type="bank_transfer", iban="DE89370400440532013000")
     made = sandbox.pay(method, currency="EUR")
@@ -375,6 +380,7 @@ CASES: Mapping[str, tuple[Make, Mapping[str, str | Check]]] = {
     ),
     "transaction approved": (deposit("4000 0000 0000 0077"), {"advance_settle": "completed"}),
     "transaction completed": (deposit(), {"refund": refunded}),
+    "transaction completed, reviewed": (reviewed, {"refund": refunded}),
     "transaction completed, to be disputed": (
         deposit("4000 0000 0000 0259"),
         {"advance_dispute": "disputed", "refund": refunded},
@@ -444,6 +450,7 @@ NOTICES = {
     "invoice open: void": "Invoice INV-2026-000001 voided.",
     "payment_intent processing: answer_failed": "5,000 XAF failed: INSUFFICIENT_FUNDS.",
     "transaction completed: refund": "Refund of 5,000 XAF sent.",
+    "transaction completed, reviewed: refund": "Refund of 5,000 XAF in review.",
 }
 """What came of some steps: amounts, days and names, and not the words of the button again."""
 

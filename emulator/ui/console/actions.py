@@ -162,7 +162,10 @@ async def _step_text(request: ConsoleRequest, object: Any, name: str, response: 
     if (shared := STEPS_DONE.get(name.partition("_")[0])) is not None:
         return request.language.gettext(labels.DONE[shared], **values)
     key = f"{object['kind']} {name}"
-    if key not in labels.STEPS_DONE:
+    status = (response or {}).get("status")
+    if f"{key} {status}" in labels.STEPS_DONE:
+        key = f"{key} {status}"
+    elif key not in labels.STEPS_DONE:
         key = "failed" if values.get("code") else "paid" if "amount" in values else "status_is"
     if key == "status_is":
         # Not every response has the status of its object.
