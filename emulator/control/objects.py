@@ -31,6 +31,8 @@ from emulator.presentation import typed_text
 from emulator.presentation.languages.language import Language, language_of
 from emulator.resources import set_directly
 from emulator.resources.app.settings import settings
+from emulator.resources.customers.customer_records import Customer
+from emulator.resources.customers.payment_methods import PaymentMethod
 from emulator.resources.simulation.emails import Email
 from emulator.resources.webhooks.deliveries import WebhookDelivery
 from emulator.web.schemas import CompiledSchema
@@ -318,12 +320,19 @@ def _hits(view: View, text: str, language: Language) -> list[SearchHit]:
     for table in () if not text else (*tables(world).values(), world.table(Email)):
         for record in reversed([*table]):
             name = "" if isinstance(record, NAMED_BY_OTHERS) else describe(world, record, language)
-            rank = _rank(text, record.id, name)
+            rank = _rank(text, record.id, f"{name} {_contact(record)}".strip())
             if rank is not None:
                 ranks[rank].append(
                     SearchHit(rank, record, name or describe(world, record, language))
                 )
     return [*chain.from_iterable(ranks)]
+
+
+def _contact(record: Record) -> str:
+    """Return the email and the phone of a customer, or the phone of a payment method."""
+    if isinstance(record, Customer):
+        return f"{record.email or ''} {record.phone or ''}"
+    return str(record.details.get("phone", "")) if isinstance(record, PaymentMethod) else ""
 
 
 def _rank(text: str, id: str, name: str) -> int | None:

@@ -586,6 +586,19 @@ def test_a_list_marks_the_objects_with_a_payment_under_way(sandbox: Sandbox) -> 
         assert "operator" not in visitor.open(f"objects/{made['id']}").text_of("answer")
 
 
+def test_a_charge_under_way_is_no_failed_attempt(sandbox: Sandbox) -> None:
+    """The plot has the retries that follow if it fails, and no number is broken."""
+    sandbox.settings(operator_delay=3600)
+    made = sandbox.subscribe(FAILING_PHONE)
+    sandbox.advance("2h")
+    sandbox.advance("23h")
+    with visiting(sandbox) as visitor:
+        page = visitor.open(f"objects/{made['id']}")
+        assert "✕ failed, △ announced, ○ under way" in page.text_of("charges")
+        assert page.text_of("charges").count("INSUFFICIENT_FUNDS (failed)") == 1
+        assert '<span class="nowrap">INV-2026-000001</span>' in page.html
+
+
 @pytest.mark.parametrize(
     ("language", "waits", "none"),
     [

@@ -462,6 +462,14 @@ def test_a_search_ranks_ids_before_names(sandbox: Sandbox) -> None:
         assert [row["id"] for row in rows] == [object["id"] for object in expected], text
 
 
+@pytest.mark.parametrize("text", ["+241 77 00 05 10", "77000510", "awa@example.com"])
+def test_a_search_finds_a_customer_by_phone_or_email(sandbox: Sandbox, text: str) -> None:
+    awa = sandbox.customer(email="awa@example.com", phone="+24177000510")
+    sandbox.customer()
+    rows = sandbox.control.pages("/search", query=text, page_size=100)
+    assert awa["id"] in [row["id"] for row in rows]
+
+
 def test_a_row_of_a_search_says_the_object(sandbox: Sandbox) -> None:
     other = sandbox.customer(name="Jean Mba")
     id = other["id"]

@@ -29,7 +29,10 @@ NARROW, DESK = 330, 900
 
 
 class Mark(NamedTuple):
-    """An event at an instant; ``outcome``: ``succeeded``, ``failed``, ``ended``, ``announced``."""
+    """An event at an instant.
+
+    ``outcome``: ``succeeded``, ``failed``, ``ended``, ``announced``, ``waiting`` without one yet.
+    """
 
     at: datetime
     outcome: str
@@ -330,15 +333,19 @@ FAILING = ("past_due", "unpaid")
 
 
 def attempts_lane(
-    name: str, subscription: Any, intents: Sequence[Any], planned: Sequence[str]
+    name: str, subscription: Any, intents: Sequence[Any], planned: Iterable[str]
 ) -> Lane | None:
     """Return a failing subscription's charges since its success (newest first), and its retries."""
-    failed = [*takewhile(lambda intent: intent["status"] != "succeeded", intents)][::-1]
-    if subscription["status"] not in FAILING or not failed:
+    unpaid = [*takewhile(lambda intent: intent["status"] != "succeeded", intents)][::-1]
+    if subscription["status"] not in FAILING or not unpaid:
         return None
     marks = [
-        Mark(instant(intent["created_at"]), "failed", (intent["last_error"] or {}).get("code", ""))
-        for intent in failed
+        Mark(
+            instant(intent["created_at"]),
+            "failed" if intent["status"] == "canceled" else "waiting",
+            (intent["last_error"] or {}).get("code") or intent["status"].replace("_", " "),
+        )
+        for intent in unpaid
     ]
     retries = [Mark(instant(at), "announced", "subscription.retry") for at in planned]
     return Lane(name, [], [*marks, *retries])

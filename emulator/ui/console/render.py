@@ -192,6 +192,12 @@ def breakable(text: str) -> Markup:
     return Markup("<wbr>").join(escape(part) for part in re.split(r"(?<=[._])(?=.)", text))
 
 
+def unbroken(text: str) -> Markup:
+    """Return a text in which no number of an invoice or a receipt is broken after its hyphens."""
+    numbered = re.sub(r"[A-Z]+-\d{4}-\d+", r'<span class="nowrap">\g<0></span>', str(escape(text)))
+    return Markup(numbered)  # noqa: S704  # escaped above
+
+
 def short_instants(text: str, language: Language) -> str:
     """Return a text of changes with days and instants as on every page, no time at midnight."""
 
@@ -255,7 +261,11 @@ def test_name(app: str) -> str | None:
 def environment() -> Environment:
     """Return the console's templates, with the tables and functions that all of them use."""
     environment = pages.environment("emulator.ui.console")
-    environment.filters |= {"breakable": breakable, "short_instants": short_instants}
+    environment.filters |= {
+        "breakable": breakable,
+        "short_instants": short_instants,
+        "unbroken": unbroken,
+    }
     environment.globals |= {
         "accounts": ACCOUNTS,
         "books": BOOKS,
