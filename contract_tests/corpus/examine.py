@@ -137,7 +137,7 @@ def app(
     """Return the command of `test app` for the story of a business."""
     check = words(business.check, business)
     shown = ["--check", shlex.join(check)] if check else ["--check-sqlite", business.check_sqlite]
-    cases = [f"--only={case}" for case in only]
+    cases = [f"--only={case}" for case in only] + ["--reuse"] * business.reuse
     options = ["--clock", clock, "--jobs", str(jobs), *shown, *cases, *more]
     return [*EMULATOR, "test", "app", *options, "--", *words(business.story, business)]
 

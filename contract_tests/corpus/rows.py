@@ -14,7 +14,10 @@ NOT_FOUND, NOT_NAMED = "not found", "not named"
 
 
 class Business(NamedTuple):
-    """A small application with its story. ``{built}`` in a command is the folder of its build."""
+    """A small application with its story. ``{built}`` in a command is the folder of its build.
+
+    ``reuse``: a process of it plays many cases.
+    """
 
     name: str
     language: str
@@ -24,6 +27,7 @@ class Business(NamedTuple):
     check: Sequence[str] = ()
     check_sqlite: str = ""
     build: Sequence[str] = ()
+    reuse: bool = False
 
     @property
     def folder(self) -> Path:

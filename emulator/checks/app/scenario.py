@@ -295,8 +295,8 @@ def likeness(request: JSON, *, is_helped: bool) -> str:
     return f"{request['operation']} {names} {request['status']} {kinds} {is_helped}"
 
 
-HOUR, RETRIES = 3600, 36 * 3600
-"""Seconds that a late webhook is late, and in which its retries end at the latest."""
+HOUR, REPLAYS = 3600, 3 * 86400
+"""Seconds that a late webhook is late, and in which most retries and replays have ended."""
 
 
 def _delivery_places(exported: JSON, after: JSON) -> list[Place]:
@@ -315,21 +315,22 @@ def _delivery_places(exported: JSON, after: JSON) -> list[Place]:
             if other["webhook"] == row["webhook"]
         ]
         gaps = [gap for gap, other in later if _subject(events.get(other["event"])) == subject]
-        longest = max((gap for gap in gaps if gap < RETRIES), default=0)
-        near = [other["event_type"] for gap, other in later if gap < HOUR]
-        pair = next(
+        longest = max((gap for gap in gaps if gap < REPLAYS), default=0)
+        near = [(gap, other["event_type"]) for gap, other in later if gap < HOUR]
+        pair_gap, pair = next(
             (
-                other["event_type"]
+                (gap, other["event_type"])
                 for gap, other in later
                 if gap < HOUR
                 and other["event_type"] != type
                 and _subject(events.get(other["event"])) == subject
             ),
-            None,
+            (0, None),
         )
-        overlap = "same_type" if type in near else "next"
+        same = [gap for gap, other in near if other == type]
+        overlap = "same_type" if same else "next"
         # Where it comes with the next one anyway, that may be the pair already.
-        is_paired = pair is not None and (overlap == "same_type" or near[0] != pair)
+        is_paired = pair is not None and (overlap == "same_type" or near[0][1] != pair)
         effects: dict[str, Mapping[str, object] | None] = {
             # It comes after the last one about its customer, if that is over an hour later.
             "stale": {"delay": f"{int(longest) + 60}s"} if longest >= HOUR else None,
@@ -347,7 +348,9 @@ def _delivery_places(exported: JSON, after: JSON) -> list[Place]:
         status = _object(events.get(row["event"])).get("status")
         alike = f"{type} {status} after {before} {sorted(effects)} {bool(gaps)}"
         takes = max((attempt["duration_ms"] for attempt in row["attempts"]), default=0) / 1000
-        waits = {"swapped": later[0][0] if later else 0.0, "overlapping": HOUR}
+        next_gap = later[0][0] if later else 0.0
+        overlap_gap = same[0] if same else next_gap
+        waits = {"swapped": next_gap, "overlapping": overlap_gap, "paired": pair_gap}
         places.append(
             Place(
                 DELIVERY,

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from typing import NamedTuple
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -52,6 +52,8 @@ class Expected:
         self.left_out: Collection[tuple[str, str]] = ()
         self.unsteady: int = 0
         """How many states differ between the two faultless runs."""
+        self.margin = 0
+        """Seconds of the world that a running clock may be ahead after a fault."""
 
     def concerns(self, case: Case | None) -> bool:
         """Return whether steps of a run can be compared: none that goes otherwise on purpose."""
@@ -67,6 +69,10 @@ class Expected:
     ) -> None:
         """Take the looks of two faultless runs, as far as they are the same."""
         self.left_out = left_out
+        is_frozen = all(
+            look.at == later.at for look, later in pairwise(looks) if look.steps == later.steps
+        )
+        self.margin = 0 if is_frozen else MARGIN
         pairs = [*aligned([*map(self.kept, looks)], [*map(self.kept, again)])]
         self.looks = [
             look if is_same(look.state, other.state) else look._replace(state=None)
@@ -134,7 +140,7 @@ class StepRecorder:
         case, number = self._case, len(self.looks)
         if case is None:
             return look._replace(state=self._look())
-        judge = Judge.of(case, self._expected.then)
+        judge = Judge.of(case, self._expected)
         if not judge.concerns(look) or number >= len(self._expected.looks):
             return look
         wanted = self._expected.looks[number].state
@@ -169,7 +175,7 @@ def aligned(looks: Sequence[Look], others: Sequence[Look]) -> Iterator[tuple[Loo
 
 
 MARGIN = 60
-"""Seconds of the world that a running clock may be ahead after a fault."""
+"""The margin of a running clock, in seconds of the world; a stretch that is shorter has no time."""
 
 
 class Judge(NamedTuple):
@@ -183,17 +189,18 @@ class Judge(NamedTuple):
     asks: bool
 
     @classmethod
-    def of(cls, case: Case, then: str) -> Judge:
-        """Return a case's judge. ``then`` is the time in which the application must have asked."""
+    def of(cls, case: Case, expected: Expected) -> Judge:
+        """Return a case's judge."""
         name, place = case.kind.name, case.place
         at, effect = place.at, {**case.kind.then, **(place.effects.get(name) or {})}
         asks = place.about in (REQUEST, SCENARIO) or "lose" in effect
         if place.about == DELIVERY and not asks:
             delay = effect.get("delay") or f"{int(place.gaps.get(name, 0))}s"
         else:
-            delay = effect.get("answer_after", then)
+            delay = effect.get("answer_after", expected.then)
         over = after(at, str(delay), may_be_zero=True)
-        return cls(at, calendar.plus(over, seconds=MARGIN) if over > at else at, asks)
+        margin = expected.margin if over > at else 0
+        return cls(at, calendar.plus(over, seconds=margin), asks)
 
     def concerns(self, look: Look) -> bool:
         return look.at >= self.begins and not (self.asks and look.is_rest)
@@ -235,7 +242,7 @@ def wrong_stretch(case: Case, looks: Sequence[Look], expected: Expected) -> Stre
     wrong already must be right when the scenario, which may start the application's jobs, lets
     time move on.
     """
-    judge = Judge.of(case, expected.then)
+    judge = Judge.of(case, expected)
     pairs = [*aligned(looks, expected.looks)]
     verdicts = [judge.is_wrong(look, wanted) for look, wanted in pairs]
     for number, (look, _) in enumerate(pairs):

@@ -85,6 +85,24 @@ def test_a_state_that_stays_wrong_is_wrong_to_the_end() -> None:
     assert "to the end of the scenario" in wrong("twice", "paid", "both", "both", "both", "both")
 
 
+def test_two_events_that_came_together_are_known_from_then_on_by_a_clock_that_stands() -> None:
+    """A clock that runs may be a minute ahead of the baseline's."""
+    for gap, verdict in ((0, "wrong from step 1"), (120, "")):
+        place = Place(DELIVERY, 1, "invoice.paid", {}, at=DAYS[1], gaps={"overlapping": gap})
+        expected = Expected("2d")
+        expected.learn(looks(*["paid"] * 5), looks(*["paid"] * 5), ())
+        case = Case(place, KINDS["overlapping"])
+        stretch = wrong_stretch(case, looks("paid", "paid", "open", "paid", "paid"), expected)
+        assert str(stretch or "").startswith(verdict)
+        assert bool(stretch) == bool(verdict)
+    running = [
+        look._replace(at=DAYS[look.steps].replace("00:00.000", f"00:{10 + number}.000"))
+        for number, look in enumerate(looks(*["paid"] * 5))
+    ]
+    expected.learn(running, running, ())
+    assert expected.margin > 0
+
+
 # -- a club whose member is locked out for a month
 
 
