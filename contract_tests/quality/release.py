@@ -35,9 +35,10 @@ NEWEST = "3.15"
 """Tried where it is found, though dependencies have no wheels for it yet."""
 
 BESIDE = (
-    *("aioresponses==0.7.9", "httpretty==1.1.4", "mocket==3.15.0", "pytest-httpx==0.36.2"),
-    *("pytest-recording==0.14.1", "pytest-socket", "requests", "requests-mock==1.12.1"),
-    *("responses==0.26.3", "respx", "pytest-django==4.14.0", "Django", "psycopg[binary]"),
+    *("aioresponses==0.7.9", "aiohttp==3.13.5"),  # aioresponses 0.7.9 knows no later aiohttp
+    *("httpretty==1.1.4", "mocket==3.15.0", "pytest-httpx==0.36.2", "pytest-recording==0.14.1"),
+    *("pytest-socket", "requests", "requests-mock==1.12.1", "responses==0.26.3", "respx"),
+    *("pytest-django==4.14.0", "Django", "psycopg[binary]"),
 )
 """Tools that fake or forbid requests; those without a version have that of ``constraints.txt``."""
 

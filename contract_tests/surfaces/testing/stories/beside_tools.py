@@ -3,9 +3,11 @@
 ``contract_tests.quality.release`` runs it with the tools, which the tests otherwise do without.
 """
 
+import asyncio
 import json
 import urllib.request
 
+import aiohttp
 import aioresponses
 import httpretty
 import httpx
@@ -68,8 +70,13 @@ def test_beside_requests_mock(payments):
 
 
 def test_beside_aioresponses(payments):
-    """Its newest release makes no response for the newest aiohttp, so nothing is asked for."""
-    with aioresponses.aioresponses():
+    async def rate():
+        async with aiohttp.ClientSession() as session, session.get(RATES) as response:
+            return await response.json()
+
+    with aioresponses.aioresponses() as faked:
+        faked.get(RATES, payload=RATE)
+        assert asyncio.run(rate()) == RATE
         story(payments)
 
 
