@@ -126,6 +126,7 @@ def _fingerprint() -> str:
         *(PACKAGE / "document").glob("*.py"),
         PACKAGE / "core" / "event_types.py",
         PACKAGE / "core" / "limits.py",
+        PACKAGE / "version.py",
     ]
     codes = [FIXTURES / f"{name}.yaml" for name in ("countries", "currencies")]
     digest = sha256()
