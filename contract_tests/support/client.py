@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 
 from contract_tests.support.contract import Contract
+from contract_tests.support.quick_client import Connections, QuickClient
 from contract_tests.surfaces.coverage.watch import WATCH
 
 NO_AUTHORITIES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -16,7 +17,8 @@ NO_AUTHORITIES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 def http_client(**options: Any) -> httpx.Client:
-    return httpx.Client(**{"trust_env": False, "verify": NO_AUTHORITIES, "timeout": 60, **options})
+    kind = httpx.Client if {"transport", "limits"} & options.keys() else QuickClient
+    return kind(**{"trust_env": False, "verify": NO_AUTHORITIES, "timeout": 60, **options})
 
 
 class Client:
@@ -27,12 +29,12 @@ class Client:
         url: str,
         contract: Contract,
         key: str | None,
-        transport: httpx.BaseTransport | None = None,
+        connections: Connections | None = None,
     ) -> None:
         self.contract = contract
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self.http = http_client(
-            base_url=url + contract.base_path, headers=headers, transport=transport
+            base_url=url + contract.base_path, headers=headers, connections=connections
         )
 
     def request(self, method: str, path: str, **options: Any) -> httpx.Response:

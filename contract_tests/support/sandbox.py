@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
 
-import httpx
-
 from contract_tests.contract.document import specification
-from contract_tests.support.client import NO_AUTHORITIES, Client
+from contract_tests.support.client import Client
 from contract_tests.support.contract import contract
+from contract_tests.support.quick_client import Connections
 from contract_tests.surfaces.coverage.watch import tapped
 from emulator.core.event_types import EVENTS
 from emulator.server.sandbox import Options
@@ -101,9 +100,9 @@ class Sandbox:
     def __init__(self, url: str, key: str) -> None:
         self.url = url
         self.key = key
-        transport = httpx.HTTPTransport(verify=NO_AUTHORITIES)
-        self.api = Client(url, contract("service"), key, transport)
-        self.control = Client(url, contract("control"), key, transport)
+        connections = Connections()
+        self.api = Client(url, contract("service"), key, connections)
+        self.control = Client(url, contract("control"), key, connections)
 
     def advance(self, by: str, alternative: str = "by") -> Any:
         """Move the clock on; no job may fail on the way."""
