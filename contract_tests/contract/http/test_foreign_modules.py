@@ -11,13 +11,12 @@ import subprocess
 import sys
 from contextlib import suppress
 from importlib import metadata
-from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from contract_tests.surfaces.cli.terminal import COMMAND, clean
+from contract_tests.surfaces.cli.terminal import clean
 
 USED = (
     "connexion",
@@ -139,27 +138,32 @@ OPTIONAL = (
 """What some commands and test suites need, and a server does not."""
 
 
-def test_serve_loads_nothing_of_the_optional_packages(tmp_path: Path) -> None:
-    """By the interpreter's own list of the modules that it imports until the server is ready."""
-    command = [sys.executable, "-X", "importtime", *COMMAND[1:], "serve", "--port", "0"]
-    with (
-        (tmp_path / "imports").open("w") as imports,
-        subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=imports, text=True, env=clean()
-        ) as process,
-    ):
-        assert process.stdout
-        ready = "Ready.\n" in process.stdout
-        process.kill()
-    assert ready
-    names = {
-        line.rpartition("|")[2].strip()
-        for line in (tmp_path / "imports").read_text("utf-8").splitlines()
-    }
-    assert "emulator.server.server" in names
+@pytest.fixture(scope="module")
+def loaded() -> set[str]:
+    """The modules of a server's process that has started and ended."""
+    script = (
+        "import atexit, sys",
+        "atexit.register(lambda: print(*sys.modules))",
+        "from emulator.cli.main import cli",
+        "cli(['serve', '--quiet', '--port', '0', '--exit-with-stdin'])",
+    )
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", "\n".join(script)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=True,
+        env=clean(PYTHONPATH=os.pathsep.join(sys.path)),
+    )
+    assert "Ready.\n" in done.stdout
+    return set(done.stdout.splitlines()[-1].split())
+
+
+def test_serve_loads_nothing_of_the_optional_packages(loaded: set[str]) -> None:
+    assert "emulator.server.server" in loaded
     assert [
         name
-        for name in names
+        for name in loaded
         if f"{name}.".startswith(tuple(f"{package}." for package in OPTIONAL))
     ] == []
 
@@ -185,23 +189,9 @@ def installation(name: str) -> set[str]:
     return {name for name, _ in brought}
 
 
-def test_serve_loads_nothing_that_its_installation_does_not_bring() -> None:
+def test_serve_loads_nothing_that_its_installation_does_not_bring(loaded: set[str]) -> None:
     """So that a start takes the same time beside a user's other packages."""
-    script = (
-        "import atexit, sys",
-        "atexit.register(lambda: print(*sys.modules))",
-        "from emulator.cli.main import cli",
-        "cli(['serve', '--quiet', '--port', '0', '--exit-with-stdin'])",
-    )
-    done = subprocess.run(
-        [sys.executable, "-S", "-c", "\n".join(script)],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=True,
-        env=clean(PYTHONPATH=os.pathsep.join(sys.path)),
-    )
-    names = {name.partition(".")[0] for name in done.stdout.splitlines()[-1].split()}
+    names = {name.partition(".")[0] for name in loaded}
     assert {"connexion", "httpx"} < names
     owners, brought = metadata.packages_distributions(), installation("payments-emulator")
     others = {

@@ -83,6 +83,7 @@ payments.close()
 """
 
 
+@pytest.mark.long
 def test_a_server_works_under_frozen_time_without_uvloop() -> None:
     """As on Windows; also where the package is first imported while time is frozen."""
     ended = subprocess.run(

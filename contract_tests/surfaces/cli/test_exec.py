@@ -66,7 +66,9 @@ def gone(pid: int) -> bool:
         return True
 
 
-def test_a_script_finds_its_sandbox(begin: Begin, tmp_path: Path) -> None:
+def test_a_script_finds_its_sandbox(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     """Its output is its own, its status is passed on, and what it did is left though it failed.
 
     A variable of ``serve`` is about another server; a proxy, as in CI, cannot reach this machine's
@@ -76,19 +78,20 @@ def test_a_script_finds_its_sandbox(begin: Begin, tmp_path: Path) -> None:
     nowhere, file = "http://127.0.0.1:9", tmp_path / "port"
     variables = {"PAYMENTS_EMULATOR_PORT": "1", "PAYMENTS_EMULATOR_PORT_FILE": str(file)}
     variables |= {"http_proxy": nowhere, "HTTP_PROXY": nowhere, "no_proxy": "example.com"}
-    status, output, errors = ended(
-        begin("exec", *state, "--seed", "7", *START, *PYTHON, SHOP, **variables)
-    )
-    assert (status, errors) == (7, "")
+    with monkeypatch.context() as patch:
+        for name, value in variables.items():
+            patch.setenv(name, value)
+        assert run("exec", *state, "--seed", "7", *START, *PYTHON, SHOP) == (7, "", "")
+    output, errors = capfd.readouterr()
+    assert errors == ""
     url, *values = output.splitlines()
     assert re.fullmatch(r"http://127\.0\.0\.1:\d{4,5}", url)
     assert values == [*["example.com,127.0.0.1"] * 2, "2026-01-01T00:00:00.000Z"]
     assert not file.exists()
     list_customers = f"{sys.executable} -m emulator.cli.main events --json | wc -l"
-    status, output, errors = ended(
-        begin("exec", *state, "--control-token", "s3cret", "sh", "-c", list_customers)
-    )
-    assert (status, output.strip(), errors) == (0, "1", "")
+    ended = run("exec", *state, "--control-token", "s3cret", "sh", "-c", list_customers)
+    assert ended == (0, "", "")
+    assert capfd.readouterr() == ("1\n", "")
 
 
 @pytest.mark.parametrize(
@@ -157,13 +160,17 @@ def test_a_command_that_cannot_be_run_has_the_status_of_shells(first: list[str])
         assert run("exec", *first, "--", program) == (status, "", f"payments-emulator: {message}\n")
 
 
-def test_a_server_that_cannot_start_ends_the_command(begin: Begin, tmp_path: Path) -> None:
+def test_a_server_that_cannot_start_ends_the_command(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     fixtures = tmp_path / "shop.yaml"
     fixtures.write_text("settings: [")
-    status, output, errors = ended(begin("exec", "--fixtures", str(fixtures), *PYTHON, WAITS))
-    assert (status, output.count("\n") <= 1, errors.count("\n")) == (2, True, 1)
+    status, output, errors = run("exec", "--fixtures", str(fixtures), *PYTHON, WAITS)
+    assert (status, output, errors.count("\n")) == (2, "", 1)
     assert errors.startswith(f"payments-emulator: {fixtures}: is not YAML")
-    assert not output or gone(int(output.split()[1]))
+    printed = capfd.readouterr().out
+    assert printed.count("\n") <= 1
+    assert not printed or gone(int(printed.split()[1]))
 
 
 # -- ``--assume`` and ``--assumptions all``: a command under other assumptions
