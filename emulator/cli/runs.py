@@ -79,7 +79,12 @@ class CommandLine(NamedTuple):
         try:
             with handling(signal.default_int_handler):
                 yield RunLimits(
-                    self.jobs, self.budget, progress.show, commands.stop, progress.planned
+                    self.jobs,
+                    self.budget,
+                    progress.show,
+                    commands.stop,
+                    progress.planned,
+                    progress.found,
                 )
         finally:
             progress.end()
@@ -321,6 +326,7 @@ class ProgressLine:
         self._is_quiet = quiet
         self._line = TerminalLine()
         self._title = title
+        self._began = time.monotonic()
         self._started: float | None = None
         self._first = 0
         self._shown = time.monotonic()
@@ -348,6 +354,13 @@ class ProgressLine:
         self._line.show(text)
         if not self._line.is_terminal:
             click.echo(text, err=True)
+
+    def found(self, problem: str) -> None:
+        """Say the first problem at once; the report has all of them at the end."""
+        if not self._is_quiet:
+            self._line.end()
+            seconds = time.monotonic() - self._began
+            click.echo(f"{self._title}First difference after {seconds:.0f} s, {problem}", err=True)
 
     def end(self) -> None:
         self._line.end()

@@ -30,7 +30,7 @@ from emulator.checks.app.endings import (
     rule_differences,
     worst_first,
 )
-from emulator.checks.app.report import AppFinding, AppReport
+from emulator.checks.app.report import AppFinding, AppReport, problem_of
 from emulator.checks.app.state import is_same, keeps, taken_for_paid
 from emulator.checks.app.steps import Expected, wrong_stretch
 from emulator.checks.app.tables import rows, unsteady
@@ -70,7 +70,19 @@ def examine(
     """
     check_patterns(only)
     left_out: set[tuple[str, str]] = set()
-    runs = Runs[Case, Ending](lambda case: _with_rows(play(case), left_out), limits)
+    first_problems: list[str] = []
+    expected = expected or Expected("0s")
+
+    def play_case(case: Case) -> Ending:
+        ending = _with_rows(play(case), left_out)
+        played = Played(case, ending, None if case.kind.reference else baseline)
+        finding = None if first_problems else _finding(played, baseline, expected)
+        for shown in _ignoring([finding] if finding else [], ignore):
+            first_problems.append(f"{case.name}: {problem_of([shown])}")
+            limits.found(first_problems[0])
+        return ending
+
+    runs = Runs[Case, Ending](play_case, limits)
     started = time.monotonic()
     try:
         baseline, again = play(None), play(None)
@@ -83,7 +95,6 @@ def examine(
     baseline, again = (_with_rows(ending, left_out) for ending in (baseline, again))
     if unstable := compare(baseline, again):
         return AppReport(baseline.places, 2, (), unstable=unstable)
-    expected = expected or Expected("0s")
     expected.learn(baseline.looks, again.looks, left_out)
     possible = cases(baseline.places, kills=kills, starts=starts, zones=zones)
     wanted = chosen(possible, only, every=every)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -76,6 +77,7 @@ def test_what_a_process_finds_wrong_is_found_by_one_of_its_own(tmp_path: Path) -
     ended = sweep("make((str(uuid.uuid4()), str(uuid.uuid4())))", tmp_path / "pids", *DROPS)
     assert ended.output.startswith("A request is sent again with another Idempotency-Key"), ended
     assert "again: payments-emulator test app --only 1:drop-after --reuse " in ended.output
+    assert re.search(r"First difference after \d+ s, 1:drop-after: A request is sent", ended.errors)
     pids = (tmp_path / "pids").read_text().splitlines()
     assert [pids.count(pid) for pid in dict.fromkeys(pids)] == [4, 1], "the case is played again"
 
