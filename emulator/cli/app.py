@@ -6,8 +6,8 @@ import json
 import shlex
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from shutil import rmtree
 from tempfile import TemporaryDirectory, mkdtemp
@@ -16,9 +16,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from emulator.cli.groups import FOUND, INTERRUPTED, UNFINISHED, repeating
+from emulator.cli.lasting import LastingProcesses
 from emulator.cli.options import DURATION, Number, guidance, option
 from emulator.cli.reasons import failure_of
-from emulator.cli.runs import CapturedCommands, CommandLine, budget, examination, jobs, sandbox
+from emulator.cli.runs import (
+    CapturedCommands,
+    CommandLine,
+    budget,
+    end,
+    examination,
+    jobs,
+    sandbox,
+)
 
 if TYPE_CHECKING:
     from emulator.checks.app.cases import Case
@@ -143,7 +152,7 @@ def app(
         reuse=reuse,
     )
     try:
-        with closing(runs.commands), line.limits(runs.commands) as limits:
+        with closing(runs), line.limits(runs.commands) as limits:
             if is_listing:
                 tried = listed(runs.play, only=only, every=every, kills=kills)
                 click.echo("\n".join(f"{case.name}  {case.sentence}" for case in tried))
@@ -267,19 +276,28 @@ class CommandRuns:
         self.commands = CapturedCommands(APP_RUN_SECONDS)
         self.other_apps: set[str] = set()
         self._reuse = reuse
+        self._lasting = LastingProcesses(end)
         self._played: set[str] = set()
 
-    def _lasts(self, case: Case | None) -> bool:
-        """Return whether a process that plays other cases, too, plays this one.
+    def close(self) -> None:
+        """End the processes that wait for another case."""
+        self._lasting.close()
 
-        One that is killed or in another time zone has a process of its own, and one that is played
-        once more, for it was found to differ.
+    @contextmanager
+    def _players(self, case: Case | None) -> Iterator[LastingProcesses | None]:
+        """Yield the processes that may play this case; None stands for one that plays no other.
+
+        A case that is killed or in another time zone has such a one. A case that is played once
+        more, for it was found to differ, has new processes.
         """
-        if case is None or not self._reuse:
-            return self._reuse
-        is_again = case.name in self._played
-        self._played.add(case.name)
-        return not (is_again or case.kind.kills or case.kind.zone)
+        if not self._reuse or (case and (case.kind.kills or case.kind.zone)):
+            yield None
+        elif case is None or case.name not in self._played:
+            self._played |= {case.name} if case else set()
+            yield self._lasting
+        else:
+            with closing(LastingProcesses(end)) as own:
+                yield own
 
     def play(self, case: Case | None) -> Ending:
         from emulator.checks.app import tables
@@ -297,7 +315,7 @@ class CommandRuns:
 
             killer = Killer(case, lambda: [end() for end in ends])
         watch = StepWatch()
-        attempt, lasts = self.commands.attempt, self._lasts(case)
+        attempt = self.commands.attempt
         with (
             TemporaryDirectory() as folder,
             sandbox(self.commands, key, self._worlds(case), (killer or watch).parts()) as (
@@ -305,6 +323,7 @@ class CommandRuns:
                 start_variables,
             ),
             Api(url, key) as api,
+            self._players(case) as players,
         ):
             variables = {**start_variables, FOLDER: folder}
             if case and case.kind.zone:
@@ -314,10 +333,10 @@ class CommandRuns:
             if (self._check or self._file) and self.expected.concerns(case):
 
                 def look() -> State:
-                    return self._state(variables, lasts=lasts)
+                    return self._state(variables, lasting=players)
 
                 recorder = watch.recorder = StepRecorder(api, look, case, self.expected)
-            failure, output = attempt(self._line.command, variables, ends.append, lasts=lasts)
+            failure, output = attempt(self._line.command, variables, ends.append, lasting=players)
             watch.recorder = None
             self.outputs.add(case, output)
             if killer:
@@ -327,7 +346,7 @@ class CommandRuns:
                 self.outputs.add(case, output)
 
             def check() -> str:
-                return ", ".join(filter(None, attempt(self._check, variables, lasts=lasts)))
+                return ", ".join(filter(None, attempt(self._check, variables, lasting=players)))
 
             own_check = check if self._check else None
             ending = finish(api, case, failure, own_check, self.expected.then, recorder=recorder)
@@ -347,7 +366,7 @@ class CommandRuns:
             return {**worlds, "clock": (worlds["clock"][0], case.kind.start)}
         return worlds
 
-    def _state(self, variables: Mapping[str, str], *, lasts: bool) -> State:
+    def _state(self, variables: Mapping[str, str], *, lasting: LastingProcesses | None) -> State:
         """Return the application's state while the scenario goes on."""
         from subprocess import SubprocessError
 
@@ -359,7 +378,7 @@ class CommandRuns:
         if self._check:
             # Not the limit of COMMAND's runs, which the first one sets.
             with suppress(OSError, SubprocessError):
-                status, output = self.commands.run(self._check, variables, lasts=lasts)
+                status, output = self.commands.run(self._check, variables, lasting=lasting)
                 value = ", ".join(filter(None, [failure_of(status, output), output.strip()]))
         if self._file:
             # The scenario may not have made it yet.

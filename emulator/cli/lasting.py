@@ -68,10 +68,14 @@ class LastingProcess:
         self.process.wait()
 
 
-class IdleProcesses:
-    """The lasting processes that have nothing to play, by their command."""
+class LastingProcesses:
+    """Lasting processes by their command; those that play nothing now wait for another case.
 
-    def __init__(self) -> None:
+    ``end`` ends one at once.
+    """
+
+    def __init__(self, end: Callable[[Popen[bytes]], None]) -> None:
+        self._end = end
         self._idle: defaultdict[tuple[str, ...], list[LastingProcess]] = defaultdict(list)
         self._lock = threading.Lock()
 
@@ -80,17 +84,22 @@ class IdleProcesses:
         with self._lock:
             idle = self._idle[tuple(command)]
             while idle:
-                process = idle.pop()
-                if process.process.poll() is None:
-                    return process
-                process.close()
+                player = idle.pop()
+                if player.process.poll() is None:
+                    return player
+                player.close()
         return LastingProcess(start())
 
-    def add(self, command: Sequence[str], process: LastingProcess) -> None:
+    def add(self, command: Sequence[str], player: LastingProcess) -> None:
+        """Keep a process for the next case, unless it has ended."""
+        if player.process.returncode is not None:
+            player.close()
+            return
         with self._lock:
-            self._idle[tuple(command)].append(process)
+            self._idle[tuple(command)].append(player)
 
     def close(self) -> None:
-        """Wait for the end of all of them."""
-        for process in [process for idle in self._idle.values() for process in idle]:
-            process.close()
+        """End those that wait for another case."""
+        for player in [player for idle in self._idle.values() for player in idle]:
+            self._end(player.process)
+            player.close()

@@ -17,7 +17,7 @@ import click
 
 from emulator.checks.runs import counted
 from emulator.cli.groups import RepeatableCommand
-from emulator.cli.lasting import CASES, DONE, IdleProcesses
+from emulator.cli.lasting import CASES, DONE, LastingProcesses
 from emulator.cli.options import DEFAULT_KEY, Integer, Number, option, variable, with_options
 from emulator.cli.output import ReportOutput, TerminalLine, with_report
 from emulator.cli.reasons import failure_of
@@ -198,7 +198,6 @@ class CapturedCommands:
         self._running: set[Popen[bytes]] = set()
         self._lock = threading.Lock()
         self._stopped = False
-        self._idle = IdleProcesses()
 
     def run(
         self,
@@ -207,22 +206,22 @@ class CapturedCommands:
         begun: Callable[[Callable[[], None]], None] | None = None,
         *,
         is_limited: bool = True,
-        lasts: bool = False,
+        lasting: LastingProcesses | None = None,
     ) -> tuple[int, str]:
         """Run a command with ``variables``; return its exit status and output, errors included.
 
-        ``begun`` is given what ends it at once. ``lasts``: a process may play many cases. Raises
+        ``begun`` is given what ends it at once. ``lasting``: processes that play many cases. Raises
         ``OSError`` if it cannot be run, ``subprocess.TimeoutExpired`` if it took too long,
         ``KeyboardInterrupt`` where Ctrl-C ended it.
         """
-        if lasts:
-            return self._run_lasting(command, variables)
+        if lasting is not None:
+            return self._run_lasting(command, variables, lasting)
         process = self._begun(command, variables, begun)
         with process:
             try:
                 output, _ = process.communicate(timeout=self.time_limit if is_limited else None)
             except BaseException:
-                _end(process)
+                end(process)
                 raise
             finally:
                 with self._lock:
@@ -248,29 +247,31 @@ class CapturedCommands:
             process = begin(command, whole, OWN_GROUP, stdin=stdin, stdout=PIPE, stderr=STDOUT)
             self._running.add(process)
             if begun:
-                begun(partial(_end, process))
+                begun(partial(end, process))
             if self._stopped:
-                _end(process)
+                end(process)
         return process
 
-    def _run_lasting(self, command: Sequence[str], variables: Mapping[str, str]) -> tuple[int, str]:
+    def _run_lasting(
+        self, command: Sequence[str], variables: Mapping[str, str], lasting: LastingProcesses
+    ) -> tuple[int, str]:
         """Run a command in a process that may have played other cases, and may play more."""
         first = {**variables, CASES: "stdin"}
-        lasting = self._idle.taken(command, lambda: self._begun(command, first, lasts=True))
-        process = lasting.process
+        player = lasting.taken(command, lambda: self._begun(command, first, lasts=True))
+        with self._lock:
+            self._running.add(player.process)
+            if self._stopped:
+                end(player.process)
         try:
-            status, output = lasting.play(variables, self.time_limit)
+            status, output = player.play(variables, self.time_limit)
         except BaseException:
-            _end(process)
-            process.wait()
+            end(player.process)
+            player.process.wait()
             raise
         finally:
-            if process.returncode is None:
-                self._idle.add(command, lasting)
-            else:
-                lasting.close()
-                with self._lock:
-                    self._running.discard(process)
+            with self._lock:
+                self._running.discard(player.process)
+            lasting.add(command, player)
         return status, output.decode(errors="replace")
 
     def attempt(
@@ -279,14 +280,14 @@ class CapturedCommands:
         variables: Mapping[str, str],
         begun: Callable[[Callable[[], None]], None] | None = None,
         *,
-        lasts: bool = False,
+        lasting: LastingProcesses | None = None,
     ) -> tuple[str | None, str]:
         """Run like :meth:`run`; return the cause of failure, output. Raises ``ClickException``."""
         from subprocess import TimeoutExpired
 
         started = time.monotonic()
         try:
-            status, output = self.run(command, variables, begun, lasts=lasts)
+            status, output = self.run(command, variables, begun, lasting=lasting)
         except OSError as error:
             raise click.ClickException(f"{command[0]}: cannot be run: {error.strerror}") from None
         except TimeoutExpired as error:
@@ -300,15 +301,11 @@ class CapturedCommands:
         with self._lock:
             self._stopped = True
             for process in self._running:
-                _end(process)
-
-    def close(self) -> None:
-        """End the processes that wait for another case."""
-        self.stop()
-        self._idle.close()
+                end(process)
 
 
-def _end(process: Popen[bytes]) -> None:
+def end(process: Popen[bytes]) -> None:
+    """End a command at once, with all that it has started."""
     with suppress(ProcessLookupError):
         if OWN_GROUP is None:
             process.kill()
