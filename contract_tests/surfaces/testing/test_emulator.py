@@ -123,6 +123,22 @@ def test_without_a_server_one_is_started_which_is_gone_with_the_block() -> None:
 
 
 @pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"tax": 1}, "tax is not a setting"),
+        ({"main_currency": "GBP"}, "main_currency GBP is not among currencies"),
+        ({"currencies": ["XAF", "ABC"]}, "ABC is not a code of ISO 4217"),
+        ({"countries": ["ZZ"]}, "ZZ is not a code of ISO 3166-1"),
+        ({"renewal_retry_days": [1, 1]}, "each day must be later than the one before"),
+    ],
+)
+def test_a_world_with_wrong_settings_does_not_start(settings: Any, message: str) -> None:
+    """B-90."""
+    with pytest.raises(ValueError, match=message):
+        Emulator(settings=settings)
+
+
+@pytest.mark.parametrize(
     ("duration", "now"),
     [
         ("31d", "2026-02-01T00:00:00.000Z"),
