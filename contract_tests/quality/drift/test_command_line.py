@@ -82,9 +82,12 @@ def test_every_variable_is_named_after_its_option() -> None:
     }
 
 
-def test_options_of_a_server_and_of_a_client_have_variables() -> None:
+def test_options_of_a_server_have_variables() -> None:
     """The page of the command line says that each can be set in the environment."""
     assert [option.name for option in options(cli.commands["serve"]) if not option.envvar] == []
+
+
+def test_options_of_a_client_have_variables() -> None:
     speaking = [
         command
         for command in ALL.values()
@@ -95,10 +98,13 @@ def test_options_of_a_server_and_of_a_client_have_variables() -> None:
         assert {option.name for option in options(command) if option.envvar} == NAMES - {"app"}
 
 
-def test_a_command_explains_each_option_and_prints_as_json_too() -> None:
+def test_a_command_explains_each_option() -> None:
     assert [
         option.name for command in ALL.values() for option in options(command) if not option.help
     ] == []
+
+
+def test_a_command_prints_as_json_too() -> None:
     speaking = [
         path
         for path, command in ALL.items()

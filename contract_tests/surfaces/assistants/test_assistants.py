@@ -191,7 +191,7 @@ def setup(*options: str) -> Path:
 
 
 @pytest.mark.usefixtures("project")
-def test_a_project_gets_a_skill_and_a_pointer_to_it(tmp_path: Path) -> None:
+def test_a_project_gets_a_skill_that_its_notes_name(tmp_path: Path) -> None:
     text = setup().read_text("utf-8")
     assert re.match(r"---\nname: payments-emulator\ndescription: .+\n---\n", text)
     assert len(text.splitlines()) <= LINES

@@ -163,21 +163,23 @@ def test_or_it_is_not(sandbox: Sandbox, person: httpx.Client) -> None:
         assert sandbox.api.get(f"/payment-intents/{intent['id']}/")["status"] == status
 
 
-def test_it_loads_nothing_from_elsewhere_and_pages_of_others_may_not_use_it(
-    sandbox: Sandbox, person: httpx.Client
-) -> None:
-    """Nor does a strange form do anything. Programs get JSON at the same address."""
+def test_a_phone_loads_nothing_from_elsewhere(sandbox: Sandbox, person: httpx.Client) -> None:
     asked(sandbox)
     phone = person.get(f"/{PHONE}")
     assert "default-src 'none'" in phone.headers["content-security-policy"]
     assert not re.findall(r"(?:src|href)=\"(?:https?:)?//", phone.text)
+
+
+def test_pages_of_others_may_not_use_a_phone(sandbox: Sandbox, person: httpx.Client) -> None:
+    asked(sandbox)
+    url, headers = f"/{PHONE}/answer", {"Origin": "https://evil.example"}
+    assert person.post(url, data={"answer": "approve"}, headers=headers).status_code == 403
+
+
+def test_a_strange_form_does_nothing_on_a_phone(sandbox: Sandbox, person: httpx.Client) -> None:
+    """Programs get JSON at the same address."""
+    asked(sandbox)
     url = f"/{PHONE}/answer"
-    assert (
-        person.post(
-            url, data={"answer": "approve"}, headers={"Origin": "https://evil.example"}
-        ).status_code
-        == 403
-    )
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
     for body in (
         b"\xff\xfe",

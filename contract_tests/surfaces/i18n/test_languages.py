@@ -54,11 +54,17 @@ def test_the_language_asked_for_wins(asked: str | None, accepted: str | None, co
     assert preferred(asked, accepted).code == code
 
 
-def test_each_language_has_its_own_plural_rule_and_a_context_distinguishes_equal_messages() -> None:
+def test_each_language_has_its_own_plural_rule() -> None:
     for count, english, french in ((0, "0 events", "0 évènement"), (2, "2 events", "2 évènements")):
         message = ("{count} event", "{count} events", count)
         assert (ENGLISH.ngettext(*message), FRENCH.ngettext(*message)) == (english, french)
+
+
+def test_a_context_distinguishes_equal_messages() -> None:
     assert (FRENCH.gettext("Open"), FRENCH.pgettext("action", "Open")) == ("À payer", "Ouvrir")
+
+
+def test_a_value_is_no_pattern_of_a_message() -> None:
     merchant = "{merchant} %s {0.__class__}"
     assert ENGLISH.gettext("Pay {merchant}", merchant=merchant) == f"Pay {merchant}"
 
@@ -107,15 +113,24 @@ def test_typed_amounts(text: str, currency: str, english: int | None, french: in
     )
 
 
-def test_periods_and_dates() -> None:
+def test_periods() -> None:
     assert [ENGLISH.every("month", 1), FRENCH.every("year", 2)] == ["every month", "tous les 2 ans"]
     assert [ENGLISH.period("month", 1), FRENCH.period("month", 3)] == ["month", "3\xa0mois"]
+
+
+def test_dates() -> None:
     assert FRENCH.day("2026-02-01T00:00:00.000Z") == "1er février 2026"
     assert FRENCH.instant("2026-02-01T08:09:10.000Z") == "1er février 2026, 08:09 UTC"
     assert ENGLISH.time("2026-02-01T08:09:10.000Z") == "08:09:10 UTC"
     assert FRENCH.distance("2026-02-01T00:00:00Z", "2026-01-01T00:00:00Z") == "dans 1 mois"
     assert ENGLISH.distance("2026-02-01T00:00:00Z", "2026-02-01T00:00:00Z") == "now"
+
+
+def test_names_of_countries() -> None:
     assert (FRENCH.country("GA"), FRENCH.country("ZZZ")) == ("Gabon", "ZZZ")
+
+
+def test_a_language_has_its_own_name() -> None:
     assert (ENGLISH.name, FRENCH.name) == ("English", "Français")
 
 
