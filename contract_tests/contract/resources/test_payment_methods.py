@@ -80,6 +80,7 @@ def test_a_number_that_is_none_is_rejected(sandbox: Sandbox) -> None:
         ("iban", "FR14 2004 1010 0505 0001 3M02 60"),
         ("iban", "GA2240021010032001890020126"),  # a country without a registered format
         ("iban", "my account"),
+        ("iban", "FR14 2004 1010 0505 0001 3M02 606!"),
         ("iban", "¹²³"),
     ):
         own = {"type": "bank_card", **CARD} if field == "number" else {"type": "bank_transfer"}
