@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from html.parser import HTMLParser
 
 import httpx
@@ -15,35 +16,27 @@ UNSEEN = ("script", "style")
 Attributes = dict[str, str | None]
 
 
-class Page(HTMLParser):
-    """A response's page. ``elements``: attributes by ``data-testid``, where there is one.
+class _Reader(HTMLParser):
+    """What a program sees of a page."""
 
-    ``strange`` is what a strict policy forbids: scripts and styles within elements, and links that
-    are scripts. Style sheets in the page are for its ``Content-Security-Policy`` to judge, in a
-    browser.
-    """
-
-    def __init__(self, response: httpx.Response) -> None:
+    def __init__(self, html: str) -> None:
         super().__init__()
-        self.response = response
-        self.status = response.status_code
-        self.html = response.text
         self.language: str | None = None
         self.elements: dict[str, Attributes] = {}
         self.fields: dict[str, str] = {}
         self.links: list[str] = []
         self.strange: list[str] = []
-        self._parts: list[str] = []
+        self.parts: list[str] = []
+        self.marked: dict[str, list[str]] = {}
         self._open: list[tuple[str, str | None]] = []
-        self._marked: dict[str, list[str]] = {}
-        self.feed(self.html)
+        self.feed(html)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         known = dict(attrs)
         mark = known.get("data-testid")
         if mark is not None:
             self.elements[mark] = known
-            self._marked.setdefault(mark, [])
+            self.marked.setdefault(mark, [])
         if tag not in VOID:
             self._open.append((tag, mark))
         self._note(tag, known)
@@ -68,19 +61,57 @@ class Page(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self._open and self._open[-1][0] in UNSEEN:
             return
-        self._parts.append(data)
+        self.parts.append(data)
         for _, mark in self._open:
             if mark is not None:
-                self._marked[mark].append(data)
+                self.marked[mark].append(data)
+
+
+class Page:
+    """A response's page, which is read once something of it is asked for.
+
+    ``elements``: attributes by ``data-testid``, where there is one. ``strange`` is what a strict
+    policy forbids: scripts and styles within elements, and links that are scripts. Style sheets in
+    the page are for its ``Content-Security-Policy`` to judge, in a browser.
+    """
+
+    def __init__(self, response: httpx.Response) -> None:
+        self.response = response
+        self.status = response.status_code
+        self.html = response.text
+
+    @cached_property
+    def _read(self) -> _Reader:
+        return _Reader(self.html)
+
+    @property
+    def language(self) -> str | None:
+        return self._read.language
+
+    @property
+    def elements(self) -> dict[str, Attributes]:
+        return self._read.elements
+
+    @property
+    def fields(self) -> dict[str, str]:
+        return self._read.fields
+
+    @property
+    def links(self) -> list[str]:
+        return self._read.links
+
+    @property
+    def strange(self) -> list[str]:
+        return self._read.strange
 
     @property
     def text(self) -> str:
         """All there is to read, white space put together."""
-        return _together(self._parts)
+        return _together(self._read.parts)
 
     def text_of(self, mark: str) -> str:
         """Return the text of the elements marked so; ``KeyError`` where there is none."""
-        return _together(self._marked[mark])
+        return _together(self._read.marked[mark])
 
     def has(self, mark: str) -> bool:
         return mark in self.elements

@@ -12,6 +12,7 @@ from http.client import HTTPConnection, HTTPException
 from typing import Any
 
 import httpx
+from httpx import codes
 
 IDLE_AT_MOST = 8
 """Connections that are kept for the next requests."""
@@ -57,7 +58,7 @@ class QuickClient(httpx.Client):
     def __init__(self, connections: Connections | None = None, **options: Any) -> None:
         super().__init__(**options)
         self._connections = connections or Connections()
-        self._plain = self.base_url.scheme == "http" and not options.get("follow_redirects")
+        self._plain = self.base_url.scheme == "http"
 
     def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
         if not self._sends(request, options):
@@ -77,6 +78,15 @@ class QuickClient(httpx.Client):
             self._connections.put_back(connection)
         if "set-cookie" in response.headers:
             self.cookies.extract_cookies(response)
+        if self.follow_redirects and response.has_redirect_location:
+            assert request.method == "GET" or response.status_code == codes.SEE_OTHER
+            place = request.url.join(response.headers["location"])
+            kept = [
+                (name, value)
+                for name, value in request.headers.raw
+                if not name.lower().startswith((b"cookie", b"content-"))
+            ]
+            return self.send(self.build_request("GET", place, headers=kept))
         return response
 
     def _sends(self, request: httpx.Request, options: dict[str, Any]) -> bool:
@@ -88,7 +98,7 @@ class QuickClient(httpx.Client):
             and "transfer-encoding" not in request.headers
             and not options.get("stream")
             and options.get("auth", default) in (default, None)
-            and options.get("follow_redirects", default) in (default, False)
+            and options.get("follow_redirects", default) == default
         )
 
     def close(self) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contract_tests.contract.engine.toys import (
@@ -111,6 +111,7 @@ def _small_parts() -> Iterator[None]:
         yield
 
 
+@settings(max_examples=50)
 @given(STEPS, STEPS, STEPS)
 def test_a_unit_of_work_that_raises_leaves_no_trace(
     before: Steps, undone: Steps, after: Steps
@@ -130,6 +131,7 @@ def test_a_unit_of_work_that_raises_leaves_no_trace(
     assert image(world) == image(twin)
 
 
+@settings(max_examples=50)
 @given(STEPS, STEPS)
 def test_a_copy_is_of_the_world_as_it_was_when_its_contents_were_taken(
     before: Steps, meanwhile: Steps
@@ -154,6 +156,7 @@ def test_a_copy_is_of_the_world_as_it_was_when_its_contents_were_taken(
     assert copied.jobs.next() is None
 
 
+@settings(max_examples=50)
 @given(STEPS, STEPS)
 def test_a_change_of_a_copy_does_not_reach_the_world(before: Steps, later: Steps) -> None:
     world = toy_world()
