@@ -167,7 +167,8 @@ def name(requirement: str) -> str:
 def modules_of(file: Path) -> frozenset[str]:
     """Return the modules, or rather their packages, that a file imports."""
     modules = set()
-    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+    tree = trees().get(str(file.relative_to(HOUSE))) if file.is_relative_to(HOUSE) else None
+    for node in ast.walk(tree or ast.parse(file.read_text("utf-8"))):
         if isinstance(node, ast.Import):
             modules |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:

@@ -378,6 +378,7 @@ def started(command: Sequence[str], url: str, environment: Mapping[str, str]) ->
             process.kill()
 
 
+@pytest.mark.long
 def test_the_tests_of_the_compose_file_pass(tmp_path: Path) -> None:
     """On a trusted network, names and HTTP webhooks are fine; the folder of fixtures is loaded."""
     payments, shop = free_port(), free_port()

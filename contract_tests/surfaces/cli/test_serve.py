@@ -445,7 +445,9 @@ def an_advance(served: Served, silence: Silence) -> Iterator[None]:
 HANGING = {function.__name__: function for function in (name_servers, an_advance)}
 
 
-@pytest.mark.parametrize("name", HANGING)
+@pytest.mark.parametrize(
+    "name", ["an_advance", pytest.param("name_servers", marks=pytest.mark.long)]
+)
 def test_it_ends_whatever_hangs(serve: Serve, name: str, tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(NAME_SERVER)
     with closing(Silence()) as silence:

@@ -10,10 +10,12 @@ import re
 import resource
 import sqlite3
 import stat
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -43,14 +45,25 @@ from emulator.server.sandbox import Options
 from emulator.server.sandbox import Sandbox as Parts
 
 
-def filled(serve: Serve, place: str) -> Path:
+def filled(place: str) -> Path:
     """Return the file of a place that holds a world."""
-    sandbox = serve(place)
-    sandbox.session(customer=sandbox.customer()["id"])
-    serve(None)
-    file = Path(place.partition(":")[2])
-    assert file.is_file()
+    kind, _, name = place.partition(":")
+    file = Path(name)
+    file.write_bytes(file_of_a_world(kind))
     return file
+
+
+@cache
+def file_of_a_world(kind: str) -> bytes:
+    """Return the file that a server of this kind of state has left, one for all tests."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "worlds")
+        with (
+            RunningServer(state=f"{kind}:{file}") as server,
+            closing(Sandbox(server.url, "sk_test_lasting")) as sandbox,
+        ):
+            sandbox.session(customer=sandbox.customer()["id"])
+        return file.read_bytes()
 
 
 BROKEN: dict[tuple[str, str], Any] = {
@@ -81,10 +94,10 @@ BROKEN: dict[tuple[str, str], Any] = {
 """Stores and the reason for their rejection: changed tables, a statement, or their content."""
 
 
-def break_file(serve: Serve, tmp_path: Path, row: tuple[str, str]) -> tuple[str, Path]:
+def break_file(tmp_path: Path, row: tuple[str, str]) -> tuple[str, Path]:
     """Return a place whose file is broken in the way of this row, and the file."""
     place, how = f"{row[0]}:{tmp_path}/worlds", BROKEN[row]
-    file = filled(serve, place)
+    file = filled(place)
     if isinstance(how, bytes):
         file.write_bytes(how)
     elif isinstance(how, str):
@@ -103,27 +116,25 @@ def check_place(place: str) -> Result:
 
 @pytest.mark.parametrize("row", BROKEN, ids=" ".join)
 def test_a_start_rejects_a_broken_file_with_the_reason(
-    serve: Serve, tmp_path: Path, row: tuple[str, str]
+    tmp_path: Path, row: tuple[str, str]
 ) -> None:
-    place, file = break_file(serve, tmp_path, row)
+    place, file = break_file(tmp_path, row)
     message = rejection(lambda: start(place)) or ""
     assert message.startswith(f"{file}: ")
     assert row[1] in message
 
 
 @pytest.mark.parametrize("row", BROKEN, ids=" ".join)
-def test_a_check_rejects_a_broken_file_in_one_line(
-    serve: Serve, tmp_path: Path, row: tuple[str, str]
-) -> None:
-    place, _ = break_file(serve, tmp_path, row)
+def test_a_check_rejects_a_broken_file_in_one_line(tmp_path: Path, row: tuple[str, str]) -> None:
+    place, _ = break_file(tmp_path, row)
     checked = check_place(place)
     assert checked.return_value == 1
     assert checked.output.count("\n") == 1
 
 
 @pytest.mark.parametrize("row", BROKEN, ids=" ".join)
-def test_a_broken_file_is_left_as_it_is(serve: Serve, tmp_path: Path, row: tuple[str, str]) -> None:
-    place, file = break_file(serve, tmp_path, row)
+def test_a_broken_file_is_left_as_it_is(tmp_path: Path, row: tuple[str, str]) -> None:
+    place, file = break_file(tmp_path, row)
     before = file.read_bytes()
     assert rejection(lambda: start(place))
     check_place(place)
@@ -162,9 +173,9 @@ def test_a_state_url_that_cannot_be_opened_is_rejected(
         assert re.search(message, " ".join(rejected.output.split()))
 
 
-def test_a_read_only_file_is_rejected(serve: Serve, place: str) -> None:
+def test_a_read_only_file_is_rejected(place: str) -> None:
     """The superuser is rejected as well."""
-    file = filled(serve, place)
+    file = filled(place)
     file.chmod(0o400)
     with pytest.raises(CorruptStore, match="is read-only"):
         Parts(Options(state=place))
@@ -173,7 +184,7 @@ def test_a_read_only_file_is_rejected(serve: Serve, place: str) -> None:
 
 def test_a_second_process_is_rejected(serve: Serve, place: str) -> None:
     """When the first one is gone, so is its lock. Only a TinyDB file can be looked at meanwhile."""
-    filled(serve, place)
+    filled(place)
     serve(place).customer()
     uses: list[Callable[[], object]] = [
         lambda: Parts(Options(state=place)),
@@ -198,7 +209,8 @@ def test_a_link_is_the_file_that_it_leads_to(serve: Serve, place: str, tmp_path:
     link.parent.mkdir()
     link.symlink_to(file)
     linked = place.replace(str(file), str(link))
-    filled(serve, linked)
+    serve(linked).customer()
+    serve(None)
     for first, second in ((linked, place), (place, linked)):
         made = serve(first).customer(email=f"{first == place}@example.com")["id"]
         with pytest.raises(CorruptStore, match="another process works on it"):
@@ -238,7 +250,7 @@ def test_a_file_that_is_no_longer_there_takes_no_changes(
     What took its place, such as a backup that was put back, is left as it is and served by the next
     server.
     """
-    file = filled(serve, place)
+    file = filled(place)
     backup = serve(f"{place.partition(':')[0]}:{tmp_path}/backup").customer()["id"]
     sandbox = serve(place)
     before = sandbox.customer()["id"]
