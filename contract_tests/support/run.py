@@ -60,6 +60,8 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
             if hasattr(os, "sched_getaffinity")
             else os.cpu_count() or 1
         )
+    if getattr(options, "numprocesses", None) and options.dist == "no":
+        # Neighbors in a module share its fixtures, and the last tests do not wait for one process.
         options.dist = "worksteal"
 
 
