@@ -132,6 +132,11 @@ def press(person: httpx.Client, text: str, button: str, **fields: str) -> httpx.
     return person.post(url, data={**hidden, **fields, "answer": button}, follow_redirects=True)
 
 
+def test_a_phone_names_the_invoice_in_its_language(sandbox: Sandbox, person: httpx.Client) -> None:
+    asked(sandbox, description="Invoice INV-2026-000001")
+    assert "Facture INV-2026-000001" in person.get(f"/{PHONE}", params={"lang": "fr"}).text
+
+
 def test_a_payment_is_confirmed_on_the_phone(sandbox: Sandbox, person: httpx.Client) -> None:
     assert "Nothing to confirm" in person.get(f"/{PHONE}").text
     for options in ({"params": {"lang": "fr"}}, {"headers": {"Accept-Language": "fr"}}):

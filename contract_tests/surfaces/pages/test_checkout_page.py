@@ -206,6 +206,12 @@ def test_a_setup_saves_the_method_without_a_charge(sandbox: Sandbox) -> None:
     assert intents(sandbox) == []
 
 
+def test_a_buyer_is_told_until_when_to_confirm_a_card(sandbox: Sandbox) -> None:
+    with buyer(sandbox, session(sandbox)) as awa:
+        page = awa.follow(awa.pay(**STEP))
+    assert page.text_of("until") == "You have until 00:15:00 UTC."
+
+
 def test_a_subscription_announces_its_charges(sandbox: Sandbox) -> None:
     """After a canceled subscription's last period nothing is charged, so nothing is announced."""
     plan = sandbox.plan(trial_period_days=7)
