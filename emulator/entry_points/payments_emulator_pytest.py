@@ -3,6 +3,8 @@
 Every pytest run in an environment with this package loads the plugin, so it imports nothing until a
 fixture is used. It is a module of its own beside the package, because a project may have a package
 ``emulator``, which hides ours: then the fixtures fail, and all other tests run.
+
+PYTEST_DONT_REWRITE: there is no assertion in it, so pytest need not read it as a test's module.
 """
 
 from __future__ import annotations
@@ -296,8 +298,8 @@ def _why(report: pytest.TestReport) -> str:
     if crash is None:
         return report.longreprtext
     statement = linecache.getline(crash.path, crash.lineno).strip()
-    shown = [statement] if statement.startswith("assert ") else []
-    return "\n".join([*shown, crash.message, "", f"{crash.path}:{crash.lineno}"])
+    lines = [statement] if statement.startswith("assert ") else []
+    return "\n".join([*lines, crash.message, "", f"{crash.path}:{crash.lineno}"])
 
 
 def _open_world(

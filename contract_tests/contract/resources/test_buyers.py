@@ -327,6 +327,7 @@ def test_the_method_of_a_paid_subscription_leaves_the_default_as_it_is(sandbox: 
     ]
 
 
+@pytest.mark.usefixtures("declined")
 def test_a_declined_attempt_starts_no_subscription(sandbox: Sandbox) -> None:
     failed = sandbox.events()[-1]["data"]["object"]
     assert (failed["subscription"], failed["invoice"]) == (None, None)

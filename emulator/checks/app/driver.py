@@ -77,9 +77,9 @@ def examine(
         ending = _with_rows(play(case), left_out)
         played = Played(case, ending, None if case.kind.reference else baseline)
         finding = None if first_problems else _finding(played, baseline, expected)
-        for shown in _ignoring([finding] if finding else [], ignore):
-            first_problems.append(f"{case.name}: {problem_of([shown])}")
-            limits.found(first_problems[0])
+        if finding and (counting := _ignoring([finding], ignore)):
+            first_problems.append(f"{case.name}: {problem_of(counting)}")
+            limits.problem(first_problems[0])
         return ending
 
     runs = Runs[Case, Ending](play_case, limits)
