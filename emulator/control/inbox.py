@@ -74,7 +74,7 @@ RANGES = {"status": (200, 599), "delay_ms": (0, 60_000)}
 async def index(runtime: Runtime, name: str, query: Query) -> Page[InboxRequest]:
     """GET /inbox/{name}: requests, newest first. A URL's ``status`` and ``delay_ms`` do nothing."""
     inbox = runtime.inbox
-    inbox.check_pending(runtime.world, name)
+    inbox.check_pending(runtime.world)
     paging = {"page": query["page"], "page_size": query["page_size"]}
     return select(inbox.table, {**paging, "inbox": name}).page()
 

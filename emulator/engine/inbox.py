@@ -110,9 +110,9 @@ class Inbox:
             self.table.remove(oldest)
             self._bytes -= len(oldest.raw)
 
-    def check_pending(self, world: World, name: str) -> None:
+    def check_pending(self, world: World) -> None:
         """Check the pending signatures: a ping arrives before its endpoint exists."""
-        for request in self.table.where("inbox", name):
+        for request in list(self.table):
             if request.signature.valid is None:
                 headers = {**request.headers, "authorization": request.authorization}
                 self.table.replace(

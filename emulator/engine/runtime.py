@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 from emulator.core.calendar import Timestamp
 from emulator.core.errors import ApiError
 from emulator.core.lists import Selection
-from emulator.core.unit_of_work import Effect, HttpResult, UnitOfWork
+from emulator.core.unit_of_work import Change, Effect, HttpResult, UnitOfWork
 from emulator.core.world import World
 from emulator.engine.advances import Advances, Target
 from emulator.engine.clock import (
@@ -36,6 +36,7 @@ from emulator.engine.storage.store import (
     WorldPersistence,
 )
 from emulator.engine.time_slices import TimeSlice
+from emulator.resources.webhooks.endpoints import WebhookEndpoint
 
 T = TypeVar("T")
 
@@ -74,6 +75,8 @@ class Runtime(UnitRunner):
             self.advances.cancel_all()
         if unit.effects:
             self.outbox.perform(unit.effects)
+        if "inbox" in vars(self) and any(map(_is_new_endpoint, unit.changes)):
+            self.inbox.check_pending(self.world)
 
     # What most worlds never use is made with the first use.
 
@@ -219,6 +222,10 @@ class Runtime(UnitRunner):
         if self.persistence:
             # A request that still waits must not write into the world as it is read next.
             self.persistence.end()
+
+
+def _is_new_endpoint(change: Change) -> bool:
+    return change.old is None and isinstance(change.new, WebhookEndpoint)
 
 
 def _step(world: World, steps: Steps, response: HttpResult) -> tuple[bool, Any]:
