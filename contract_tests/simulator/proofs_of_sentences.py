@@ -18,10 +18,10 @@ from contract_tests.simulator.proofs import (
     is_day,
     money,
 )
+from contract_tests.simulator.world_rules import ARRIVED
 
 CHARGED_BY_INVOICE = "send_invoice"
 ANSWERED = ("payment_intent.answer", "payment_intent.unconfirmed")
-ARRIVED = ("completed", "disputed", "refunded")
 
 
 def status(*statuses: str) -> Proof:

@@ -29,7 +29,7 @@ from emulator.resources.checkout.checkout_sessions import CheckoutSession
 from emulator.resources.customers.customer_records import Customer
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.refunds import Refund
-from emulator.resources.payments.transactions import Transaction
+from emulator.resources.payments.transactions import ARRIVED, Transaction
 
 # -- accounts: the postings of each record and each change
 
@@ -58,9 +58,6 @@ ACCOUNTS: Mapping[str, str] = {
 }
 """Every account: the books, and those that compare two kinds of record."""
 
-SETTLED = frozenset({"completed", "refunded", "disputed"})
-"""The statuses of a deposit whose money has arrived (B-56)."""
-
 
 class Posting(NamedTuple):
     """An amount on an account, positive if the account gets it. ``owner`` is the object, if any."""
@@ -85,11 +82,11 @@ Sums = defaultdict[tuple[str, str | None, str], int]
 def _transaction_books(record: Transaction, sign: int, sums: Sums) -> None:
     amount, currency = sign * record.amount, record.currency
     if record.type == "refund":
-        if record.status in SETTLED:
+        if record.status in ARRIVED:
             sums["buyers", None, currency] += amount
             sums["merchant", None, currency] -= amount
         return
-    if record.status not in SETTLED:
+    if record.status not in ARRIVED:
         # Of a lost dispute the merchant keeps the part that its refunds have returned (B-56).
         if returned := sign * record.amount_refunded:
             sums["buyers", None, currency] -= returned
@@ -125,8 +122,8 @@ def _transaction_claims(old: Transaction | None, new: Transaction, sums: Sums) -
         sums["returned", None, currency] -= 0 if old else amount
         return
     before = old.amount_refunded if old else 0
-    counts = new.status in SETTLED
-    if counts and (old is None or old.status not in SETTLED):
+    counts = new.status in ARRIVED
+    if counts and (old is None or old.status not in ARRIVED):
         sums["spending", new.customer, currency] += amount - before
         sums["deposits", new.payment_intent, currency] += amount
     if (excess := _excess(new)) > (_excess(old) if old else 0):
@@ -383,4 +380,4 @@ def _difference(
 
 def _has_arrived(world: World, intent: PaymentIntent) -> bool:
     transaction = world.get(Transaction, intent.transaction)
-    return transaction is None or transaction.status in SETTLED
+    return transaction is None or transaction.status in ARRIVED

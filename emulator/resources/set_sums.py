@@ -373,7 +373,7 @@ def _customer(world: World, old: Customer, new: Customer, changed: Changed) -> d
         if deposit.type == "deposit"
     ]
     counted = sum(
-        deposit.status in transactions.COUNTED or payment_intents.is_lost(world, deposit)
+        deposit.status in transactions.ARRIVED or payment_intents.is_lost(world, deposit)
         for deposit in deposits
     )
     spent = sum(

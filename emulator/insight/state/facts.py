@@ -343,7 +343,7 @@ def _received(facts: ObjectFacts, customer: Customer) -> list[Transaction]:
     return [
         deposit
         for deposit in own
-        if deposit.type == "deposit" and deposit.status in transactions.COUNTED
+        if deposit.type == "deposit" and deposit.status in transactions.ARRIVED
     ]
 
 

@@ -81,8 +81,8 @@ COPIED_FIELDS = (
 )
 """The fields of a deposit that the transaction of its refund takes over."""
 
-COUNTED = ("completed", "disputed", "refunded")
-"""The states of a deposit that the customer's totals count (B-30, B-56)."""
+ARRIVED = frozenset({"completed", "disputed", "refunded"})
+"""The states of a deposit whose money has arrived; the customer's totals count it (B-30, B-56)."""
 
 
 def open_deposit(world: World, amount: int, details: PaymentDetails, **fields: Any) -> Transaction:
@@ -146,7 +146,7 @@ def spent(deposit: Transaction) -> int:
     """Return what the customer's ``total_spent`` counts of a deposit, in minor units of its
     currency (B-30, B-56).
     """
-    return deposit.amount - deposit.amount_refunded if deposit.status in COUNTED else 0
+    return deposit.amount - deposit.amount_refunded if deposit.status in ARRIVED else 0
 
 
 def record_refund(world: World, deposit: Transaction, amount: int, **fields: Any) -> Transaction:
@@ -169,7 +169,7 @@ def record_refund(world: World, deposit: Transaction, amount: int, **fields: Any
         processed_at=world.now,
         **fields,
     )
-    if deposit.status in COUNTED:
+    if deposit.status in ARRIVED:
         count(world, deposit, -amount)
     deposit = world.replace(deposit, amount_refunded=deposit.amount_refunded + amount)
     fully = deposit.amount_refunded >= deposit.amount and STATE_MACHINE.allows(deposit, "refund")
