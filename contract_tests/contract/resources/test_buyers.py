@@ -85,6 +85,16 @@ def test_a_failed_or_canceled_payment_leaves_the_session_open_for_another(sandbo
     assert sandbox.api.get("/payment-intents/")["pagination"]["count"] == 3
 
 
+def test_a_session_whose_payment_failed_expires_at_its_time(sandbox: Sandbox) -> None:
+    """B-58."""
+    session = sandbox.session(expires_in=300)
+    sandbox.buy(session, POOR)
+    sandbox.advance("299s")
+    assert sandbox.status(session) == "payment_failed"
+    sandbox.advance("1s")
+    assert sandbox.status(session) == "expired"
+
+
 @pytest.mark.parametrize("fails", [False, True])
 def test_a_bank_transfer_outlives_the_session(sandbox: Sandbox, fails: bool) -> None:
     """B-58: a processing session does not expire; it ends complete with the funds, else expired."""
@@ -198,6 +208,16 @@ def test_an_open_session_lets_its_deleted_customer_go(sandbox: Sandbox) -> None:
     with sandbox.expect("customer.created", *DONE):
         assert sandbox.buy(left)["customer_email"] is None
     assert sandbox.api.get("/customers/", search=customer["email"])["data"] == []
+
+
+def test_a_session_whose_payment_failed_lets_its_deleted_customer_go(sandbox: Sandbox) -> None:
+    """B-32: it is open to another attempt."""
+    customer = sandbox.customer()
+    left = sandbox.session(customer=customer["id"])
+    sandbox.buy(left, POOR)
+    sandbox.api.delete(f"/customers/{customer['id']}/")
+    now = sandbox.shown(left)
+    assert (now["status"], now["customer"], now["customer_email"]) == ("payment_failed", None, None)
 
 
 def test_a_blacklisted_customers_payment_fails(sandbox: Sandbox) -> None:
