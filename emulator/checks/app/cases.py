@@ -109,7 +109,9 @@ UNMADE = FaultKind(
 )
 """No fault either: the service rejects the refund, so that the application has made none."""
 
-ORDINARY = FaultKind("ordinary", SCENARIO, "begun at noon", "dated", start="2027-05-12T12:00:00Z")
+ORDINARY = FaultKind(
+    "ordinary", SCENARIO, "begun at noon", "dated", start="2027-05-12T12:00:00.000Z"
+)
 """Shows whether a scenario can be played at another time at all."""
 
 FAULT_KINDS = [FaultKind(name, **row) for name, row in _TABLES["faults"].items()]

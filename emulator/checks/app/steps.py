@@ -178,6 +178,10 @@ MARGIN = 60
 """The margin of a running clock, in seconds of the world; a stretch that is shorter has no time."""
 
 
+INSTANT = 0.001
+"""The shortest time of a world, in seconds."""
+
+
 class Judge(NamedTuple):
     """When a fault is over: from then on the application can know all that it should.
 
@@ -200,7 +204,9 @@ class Judge(NamedTuple):
             delay = effect.get("answer_after", expected.then)
         over = after(at, str(delay), may_be_zero=True)
         margin = expected.margin if over > at else 0
-        return cls(at, calendar.plus(over, seconds=margin), asks)
+        # What comes with another event comes at its moment, but perhaps after a look at it.
+        waits = INSTANT if name in place.gaps and over > at else 0
+        return cls(at, calendar.plus(over, seconds=max(margin, waits)), asks)
 
     def concerns(self, look: Look) -> bool:
         return look.at >= self.begins and not (self.asks and look.is_rest)

@@ -21,8 +21,16 @@ import pytest
 
 from contract_tests.support.client import http_client
 from contract_tests.surfaces.checks.app.test_app import sweep
-from emulator.checks.app.cases import DELIVERY, FAULT_KINDS, REFUND, SCENARIO, SESSION
+from emulator.checks.app.cases import (
+    DELIVERY,
+    FAULT_KINDS,
+    ORDINARY,
+    REFUND,
+    SCENARIO,
+    SESSION,
+)
 from emulator.checks.app.dates import undated
+from emulator.core import calendar
 from emulator.testing import Emulator
 
 CLIENT = http_client(limits=httpx.Limits(max_keepalive_connections=0))
@@ -320,6 +328,11 @@ def test_a_refund_that_a_scenario_wants_is_judged_by_what_it_changes_at_once(
         sentence = "A refund that the operator declines counts as made: your own state is the same"
         with pytest.raises(AssertionError, match=sentence) if is_found else nullcontext():
             payments.test_app(partial(insistent, **shop), only=["refund-refused"])
+
+
+def test_the_beginning_of_a_world_is_written_as_the_service_writes_instants() -> None:
+    starts = [fault.start for fault in (*FAULT_KINDS, ORDINARY) if fault.start]
+    assert [calendar.stamp(calendar.parse(start)) for start in starts] == starts
 
 
 CASES = [
