@@ -79,6 +79,18 @@ def test_a_response_is_read_however_long_it_is_said_to_be(response: bytes, conte
         assert client.exchange(GET).content == content
 
 
+def test_headers_after_a_body_are_no_part_of_the_next_response() -> None:
+    body = CHUNKED + b"2\r\n[]\r\n0\r\nTrailer: x\r\nOther: y\r\n\r\n"
+
+    def both(connection: socket.socket) -> None:
+        connection.sendall(body)
+        connection.recv(65536)
+        connection.sendall(OK)
+
+    with listening(both) as (url, _), Connections(url, SHORT_TIMEOUTS) as client:
+        assert [client.exchange(GET).content for _ in range(2)] == [b"[]", b"{}"]
+
+
 BROKEN = {
     "none": b"",
     "another protocol": b"SSH-2.0-OpenSSH\r\n",

@@ -27,6 +27,7 @@ from emulator.control.trigger import TRIGGERS, kinds
 from emulator.core.event_types import EVENTS
 from emulator.document import bundles
 from emulator.engine.advances import MAX_ADVANCES
+from emulator.engine.outbox import Outbox
 from emulator.insight.names import job_texts
 from emulator.resources.registry import JOBS
 
@@ -153,6 +154,18 @@ def test_the_progress_of_an_advance_is_the_share_of_its_way(busy: Sandbox, long:
     stopped = stop(busy, long)
     start, now, to = (datetime.fromisoformat(stopped[name]) for name in ("from", "now", "to"))
     assert 0 < stopped["progress"] == (now - start) / (to - start) < 1
+
+
+def test_an_advance_that_fails_inside_shows_no_details(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(outbox: Outbox) -> None:
+        raise ArithmeticError("the details")
+
+    monkeypatch.setattr(Outbox, "settled", fail)
+    done = ended(sandbox, begin(sandbox, by="1d"))
+    assert done["status"] == "failed"
+    assert done["error"] == "ArithmeticError; the server's log says more."
 
 
 def test_a_stopped_advance_loses_no_job(busy: Sandbox, long: str) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from contract_tests.surfaces.checks.app.test_app import Story, failing, order, two_customers
 from emulator.checks.app.cases import FAULT_KINDS, REQUEST, Case, Place
+from emulator.checks.app.endings import Ending, rule_differences
 from emulator.checks.app.report import AppReport
 from emulator.testing import Emulator
 
@@ -30,6 +31,14 @@ def buying(looks: bool) -> Story:
 def test_a_state_that_is_the_same_though_nobody_pays_is_a_problem(payments: Emulator) -> None:
     text = failing(payments, buying(looks=False), "refused-later")
     assert text.startswith("Your own state is the same whether the buyer pays or not\n1. ")
+
+
+@pytest.mark.parametrize(("severity", "number"), [("error", 1), ("warning", 1), ("info", 0)])
+def test_a_remark_of_the_audit_is_no_other_end(severity: str, number: int) -> None:
+    broken = {"rule": "polling", "severity": severity, "title": "Objects were polled"}
+    digest: Any = {}
+    usual = Ending(None, 1, digest, True, (), {}, True)
+    assert len(rule_differences(usual, usual._replace(audit=[broken]))) == number
 
 
 def test_a_state_that_shows_the_payment_is_compared(payments: Emulator) -> None:
