@@ -21,13 +21,17 @@ from emulator.ui.console.labels import DONE
 ASSUMPTIONS = named_assumptions()
 
 
-def test_the_clock_is_moved_and_reported_once(sandbox: Sandbox) -> None:
+def test_a_move_of_the_clock_is_reported_once(sandbox: Sandbox) -> None:
     sandbox.subscribe()
     with visiting(sandbox) as visitor:
         page = visitor.do("advance", by="31d")
         assert page.text_of("notice") == "Advanced to 1 Feb 2026, 00:00: 1 job done, 3 events."
         assert "1 Feb 2026" in page.text_of("now")
         assert not visitor.follow(str(page.response.url)).has("notice"), "a notice is shown once"
+
+
+def test_the_clock_is_let_run_until_it_is_stopped(sandbox: Sandbox) -> None:
+    with visiting(sandbox) as visitor:
         visitor.do("run", **{"rate:number": "60"})
         assert sandbox.control.get("/clock")["rate"] == 60
         visitor.do("freeze")
