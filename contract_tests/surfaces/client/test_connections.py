@@ -79,8 +79,10 @@ def test_a_response_is_read_however_long_it_is_said_to_be(response: bytes, conte
         assert client.exchange(GET).content == content
 
 
-def test_headers_after_a_body_are_no_part_of_the_next_response() -> None:
-    body = CHUNKED + b"2\r\n[]\r\n0\r\nTrailer: x\r\nOther: y\r\n\r\n"
+def test_a_connection_is_used_again_after_long_headers_behind_a_body() -> None:
+    """They are longer than what is read at once."""
+    trailers = b"".join(b"%b: %b\r\n" % (name, b"x" * 20_000) for name in (b"One", b"Two"))
+    body = CHUNKED + b"2\r\n[]\r\n0\r\n" + trailers + b"\r\n"
 
     def both(connection: socket.socket) -> None:
         connection.sendall(body)
