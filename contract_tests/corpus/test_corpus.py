@@ -1,4 +1,8 @@
-"""The corpus is whole; of its rows long tests examine one for each language, and each run one."""
+"""The corpus is whole; of its rows long tests examine one for each language.
+
+What an examination says of a wrong application, a run of each change tries in
+``surfaces/checks/app``.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +29,6 @@ EXAMINED = (
     "newspaper:missing_header_ok",
 )
 """A row for each language: the quickest, and one in which a whole story is played."""
-
-QUICKEST = "newspaper:missing_header_ok"
-"""The row of each run: it finds a bug of a program that is not in Python."""
 
 
 def switches(business: str) -> set[str]:
@@ -59,17 +60,11 @@ def test_a_bug_that_is_found_has_words() -> None:
     assert [row.name for row in ROWS if not row.words and row.known != NOT_FOUND] == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "row",
     [
-        pytest.param(
-            row,
-            id=row.name,
-            marks=[
-                pytest.mark.needs(row.business.needs),
-                *([pytest.mark.long] if row.name != QUICKEST else []),
-            ],
-        )
+        pytest.param(row, id=row.name, marks=pytest.mark.needs(row.business.needs))
         for row in ROWS
         if row.name in EXAMINED
     ],

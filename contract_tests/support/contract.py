@@ -59,9 +59,12 @@ class Contract:
         self.judge = Judge(self.document)
         self.strict = judge_of(f"{name}-3.0")
         self.operations = list(operations(self.document))
-        self._by_length: dict[tuple[str, int], list[Operation]] = defaultdict(list)
+        self._by_length: dict[tuple[str, int], list[tuple[list[str], Operation]]] = defaultdict(
+            list
+        )
         for operation in self.operations:
-            self._by_length[operation.method, operation.path.count("/") + 1].append(operation)
+            template = operation.path.split("/")
+            self._by_length[operation.method, len(template)].append((template, operation))
         self._response = cache(self._find_response)
         self._shape = cache(self._find_shape)
 
@@ -71,7 +74,7 @@ class Contract:
         if segments == ["", "reset", ""]:
             segments.pop()  # the one path with two spellings (B-06)
         own = self._by_length.get((method, len(segments)), ())
-        fitting = [operation for operation in own if _fits(operation.path.split("/"), segments)]
+        fitting = [operation for template, operation in own if _fits(template, segments)]
         return min(fitting, key=lambda operation: operation.path.count("{"), default=None)
 
     def faults(
@@ -110,8 +113,8 @@ class Contract:
         Those are left alone that it calls unknown or fixed, and names of headers, which every
         operation takes.
         """
-        operation = self.operation(method, path)
-        if operation is None or status not in INPUT_ERRORS:
+        operation = self.operation(method, path) if status in INPUT_ERRORS else None
+        if operation is None:
             return []
         error = json.loads(body)
         named = dict(error.get("errors") or {})
@@ -212,7 +215,7 @@ def contract(name: str) -> Contract:
 
 def _fits(template: list[str], segments: list[str]) -> bool:
     return len(template) == len(segments) and all(
-        part.startswith("{") or part == segment
+        part == segment or part.startswith("{")
         for part, segment in zip(template, segments, strict=True)
     )
 

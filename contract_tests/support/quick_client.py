@@ -7,7 +7,8 @@ does itself.
 
 from __future__ import annotations
 
-import select
+import socket
+from contextlib import suppress
 from http.client import HTTPConnection, HTTPException
 from typing import Any
 
@@ -25,11 +26,11 @@ class Connections:
         self._idle: list[HTTPConnection] = []
 
     def take(self, url: httpx.URL) -> HTTPConnection:
-        while self._idle:
-            connection = self._idle.pop()
-            if not _has_ended(connection):
-                return connection
-            connection.close()
+        with suppress(IndexError):  # there is no more, or another thread was sooner
+            while connection := self._idle.pop():
+                if not _has_ended(connection):
+                    return connection
+                connection.close()
         return HTTPConnection(url.host, url.port)
 
     def put_back(self, connection: HTTPConnection) -> None:
@@ -39,17 +40,23 @@ class Connections:
             connection.close()
 
     def close(self) -> None:
-        while self._idle:
-            self._idle.pop().close()
+        with suppress(IndexError):
+            while connection := self._idle.pop():
+                connection.close()
 
 
 def _has_ended(connection: HTTPConnection) -> bool:
     """Return whether the server has ended a connection, or said something unasked."""
     if connection.sock is None:
         return True
-    poll = select.poll()
-    poll.register(connection.sock, select.POLLIN)
-    return bool(poll.poll(0))
+    connection.sock.settimeout(0)
+    try:
+        connection.sock.recv(1, socket.MSG_PEEK)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 class QuickClient(httpx.Client):
@@ -78,16 +85,18 @@ class QuickClient(httpx.Client):
             self._connections.put_back(connection)
         if "set-cookie" in response.headers:
             self.cookies.extract_cookies(response)
-        if self.follow_redirects and response.has_redirect_location:
-            assert request.method == "GET" or response.status_code == codes.SEE_OTHER
-            place = request.url.join(response.headers["location"])
-            kept = [
-                (name, value)
-                for name, value in request.headers.raw
-                if not name.lower().startswith((b"cookie", b"content-"))
-            ]
-            return self.send(self.build_request("GET", place, headers=kept))
-        return response
+        redirects = self.follow_redirects and response.has_redirect_location
+        return self._followed(request, response) if redirects else response
+
+    def _followed(self, request: httpx.Request, response: httpx.Response) -> httpx.Response:
+        assert request.method == "GET" or response.status_code == codes.SEE_OTHER
+        place = request.url.join(response.headers["location"])
+        kept = [
+            (name, value)
+            for name, value in request.headers.raw
+            if not name.lower().startswith((b"cookie", b"content-"))
+        ]
+        return self.send(self.build_request("GET", place, headers=kept))
 
     def _sends(self, request: httpx.Request, options: dict[str, Any]) -> bool:
         default = httpx.USE_CLIENT_DEFAULT
@@ -122,9 +131,11 @@ def _exchange(connection: HTTPConnection, request: httpx.Request) -> httpx.Respo
     connection.endheaders(body or None)
     with connection.getresponse() as response:
         content = response.read()
-        return httpx.Response(
-            response.status, headers=response.getheaders(), content=content, request=request
-        )
+        headers = [
+            (name.encode("latin-1"), value.encode("latin-1"))
+            for name, value in response.getheaders()
+        ]
+        return httpx.Response(response.status, headers=headers, content=content, request=request)
 
 
 def _as_of_httpx(error: BaseException, *, connected: bool) -> type[httpx.TransportError] | None:

@@ -126,7 +126,14 @@ BYTECODE = {name: value for name, value in os.environ.items() if name == "PYTHON
 """The variable by which a process finds the bytecode that another has left, if there is one."""
 
 
-@pytest.mark.parametrize("extra", EXTRAS)
+@pytest.mark.parametrize(
+    "extra",
+    [
+        # A server is half started before it finds out.
+        pytest.param(extra, marks=[pytest.mark.long] if extra == "postgres" else [])
+        for extra in EXTRAS
+    ],
+)
 def test_a_command_that_needs_an_extra_says_how_to_install_it(extra: str, tmp_path: Path) -> None:
     module, arguments = EXTRAS[extra]
     code = f"{WITHOUT.format(missing={module})}from emulator.cli.main import main, run\n"

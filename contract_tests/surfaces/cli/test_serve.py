@@ -19,6 +19,7 @@ from typing import Any
 import httpx
 import pytest
 
+from contract_tests.support.sandbox import RunningServer
 from contract_tests.support.servers import CLIENT
 from contract_tests.surfaces.cli.terminal import COMMAND, Begin, Ended, clean, ended, run
 from emulator.document.paths import GUIDE
@@ -30,7 +31,24 @@ KEY = {"Authorization": "Bearer sk_test_demo"}
 CUSTOMER = {"email": "awa@example.com", "name": "Awa Diop", "phone": "+24177000000"}
 
 
-class Served:
+class Reached:
+    """A server at this address."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def get(self, path: str, key: str = "sk_test_demo", **headers: str) -> httpx.Response:
+        headers |= {"Authorization": f"Bearer {key}"}
+        return CLIENT.get(self.url + path, headers=headers)
+
+    def post(self, path: str, body: Any) -> Any:
+        return CLIENT.post(self.url + path, json=body, headers=KEY).json()
+
+    def setting(self, name: str, app: str = "demo") -> Any:
+        return self.get("/_emulator/app", f"sk_test_{app}").json()["settings"][name]
+
+
+class Served(Reached):
     """A server in a process of its own, from its start to its ``Ready.``"""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
@@ -43,17 +61,7 @@ class Served:
                 break
         service = re.search(r"http://\S+(?=/v1/)", "\n".join(self.lines))
         assert service, process.communicate()
-        self.url = service[0]
-
-    def get(self, path: str, key: str = "sk_test_demo", **headers: str) -> httpx.Response:
-        headers |= {"Authorization": f"Bearer {key}"}
-        return CLIENT.get(self.url + path, headers=headers)
-
-    def post(self, path: str, body: Any) -> Any:
-        return CLIENT.post(self.url + path, json=body, headers=KEY).json()
-
-    def setting(self, name: str, app: str = "demo") -> Any:
-        return self.get("/_emulator/app", f"sk_test_{app}").json()["settings"][name]
+        super().__init__(service[0])
 
     def end(self, by: signal.Signals = signal.SIGTERM) -> Ended:
         """Exit status, and what was said on both outputs since ``Ready.``"""
@@ -202,7 +210,7 @@ def test_a_broken_fixture_file_is_reported_in_one_line(
     assert message in line
 
 
-def test_fixtures_apply_the_later_over_the_earlier(serve: Serve, tmp_path: Path) -> None:
+def test_fixtures_apply_the_later_over_the_earlier(tmp_path: Path) -> None:
     """Those of an App over those of all; YAML or JSON; a folder's files in order of names.
 
     B-02, B-04: the keys are known that they list, and magic ones.
@@ -225,21 +233,26 @@ def test_fixtures_apply_the_later_over_the_earlier(serve: Serve, tmp_path: Path)
     (folder / "2.yaml").write_text("settings: {refund_expiry_days: 4}")
     (folder / "3.yaml").write_text("# nothing yet\n")
     (folder / "notes.txt").write_text("settings: [")
-    served = serve("--fixtures", general, "--fixtures", folder, "--keys", "listed")
-    assert [served.setting("tax_rate"), served.setting("tax_rate", "shop")] == [18, 5]
-    assert [served.setting("currencies"), served.setting("currencies", "shop")] == [
-        ["EUR"],
-        ["EUR", "USD"],
-    ]
-    assert [served.setting("reactivation_days", app) for app in ("demo", "shop")] == [9, 9]
-    assert served.setting("refund_expiry_days") == 4
+    with RunningServer(fixtures=(general, folder), listed_keys_only=True) as server:
+        served = Reached(server.url)
+        assert [served.setting("tax_rate"), served.setting("tax_rate", "shop")] == [18, 5]
+        assert [served.setting("currencies"), served.setting("currencies", "shop")] == [
+            ["EUR"],
+            ["EUR", "USD"],
+        ]
+        assert [served.setting("reactivation_days", app) for app in ("demo", "shop")] == [9, 9]
+        assert served.setting("refund_expiry_days") == 4
 
-    def codes(*keys: str) -> list[str | None]:
-        return [served.get("/v1/customers/", key).json().get("code") for key in keys]
+        def codes(*keys: str) -> list[str | None]:
+            return [served.get("/v1/customers/", key).json().get("code") for key in keys]
 
-    assert codes("sk_test_shop", "sk_prod_till", "sk_prod_shop") == [None, None, "INVALID_API_KEY"]
-    assert served.get("/_emulator/health").json()["apps"] == 3
-    assert codes("sk_test_expired1", "sk_test_disabled1") == ["EXPIRED_API_KEY", "APP_DISABLED"]
+        assert codes("sk_test_shop", "sk_prod_till", "sk_prod_shop") == [
+            None,
+            None,
+            "INVALID_API_KEY",
+        ]
+        assert served.get("/_emulator/health").json()["apps"] == 3
+        assert codes("sk_test_expired1", "sk_test_disabled1") == ["EXPIRED_API_KEY", "APP_DISABLED"]
 
 
 def test_every_option_can_come_from_the_environment(serve: Serve, tmp_path: Path) -> None:

@@ -309,9 +309,9 @@ def clock(sandbox: Sandbox) -> tuple[str, str]:
     ("path", "body"),
     [
         ("/clock/advance", {"by": "30d"}),
-        ("/clock/freeze", {"at": "2026-02-01T00:00:00Z"}),
-        ("/clock/run", {"rate": 0.001}),
-        ("/rewind", {"steps": 1}),
+        pytest.param("/clock/freeze", {"at": "2026-02-01T00:00:00Z"}, marks=pytest.mark.long),
+        pytest.param("/clock/run", {"rate": 0.001}, marks=pytest.mark.long),
+        pytest.param("/rewind", {"steps": 1}, marks=pytest.mark.long),
     ],
 )
 def test_a_change_of_the_clock_alone_is_stored_before_its_response(

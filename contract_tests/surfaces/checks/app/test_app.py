@@ -144,8 +144,10 @@ def scenario(code: str) -> tuple[str, ...]:
     [
         ("--ignore", "unsafe-retri", "did you mean `unsafe-retry`"),
         ("--only", "*:thrice", "*:thrice is no case; kinds of fault are killed, "),
-        ("--only", "twice", "the scenario has no case of twice"),
-        ("--only", "99:lost", "its places are 1 to 1"),
+        pytest.param(
+            "--only", "twice", "the scenario has no case of twice", marks=pytest.mark.long
+        ),
+        pytest.param("--only", "99:lost", "its places are 1 to 1", marks=pytest.mark.long),
         ("--only", "1:lost", "at 1 it has 1:"),
     ],
 )
@@ -295,7 +297,7 @@ data.commit()
 """
 
 
-@pytest.mark.parametrize("is_broken", [False, True])
+@pytest.mark.parametrize("is_broken", [pytest.param(False, marks=pytest.mark.long), True])
 def test_the_rows_of_a_sqlite_file_are_compared(is_broken: bool) -> None:
     """But for keys, times, ids of events, and what differs without any fault, which is said."""
     ended = sweep(
