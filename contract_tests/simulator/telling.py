@@ -153,7 +153,7 @@ def link(emulator: Emulator, chance: random.Random) -> None:
 def transfers(emulator: Emulator, chance: random.Random) -> None:
     """Payments of one customer in two currencies: some at once, some that settle later."""
     customer = _newest(emulator, "customer", chance)["id"]
-    paid_with = chance.choice((METHODS[0], METHODS[1], METHODS[2], TRANSFER, UNANSWERED))
+    paid_with = chance.choice((*METHODS[:3], TRANSFER, TRANSFER, UNANSWERED))
     stored = emulator.api.post("/v1/payment-methods/", {"customer": customer, **paid_with})["id"]
     capture = chance.choice(("automatic", "automatic", "manual"))
     for currency in chance.choice((("XAF",), ("XAF", "EUR"))):
@@ -241,6 +241,8 @@ def checkout(emulator: Emulator, chance: random.Random) -> None:
         phone = {"type": "mobile_money", "phone": chance.choice(PHONES)}
         method = chance.choice((phone, *METHODS))
         emulator.api.post(f"/_emulator/checkout-sessions/{made['id']}/pay", {"method": method})
+    elif chance.random() < 0.5:
+        emulator.api.post(f"/v1/checkout-sessions/{made['id']}/expire/", {})
 
 
 def unconfirmed(emulator: Emulator, chance: random.Random) -> None:

@@ -147,10 +147,22 @@ def refusing(sandbox: Sandbox) -> Any:
     return made
 
 
-def decide(sandbox: Sandbox, customer: str) -> None:
+def decide(sandbox: Sandbox, customer: str, result: str = "succeeded") -> None:
     match = {"customer": customer}
-    body = {"operation": "payment", "result": "succeeded", "match": match}
-    sandbox.control.post("/outcomes", body)
+    sandbox.control.post("/outcomes", {"operation": "payment", "result": result, "match": match})
+
+
+def invoice_to_fail(sandbox: Sandbox) -> Any:
+    id = invoice("finalize")(sandbox)["id"]
+    made = sandbox.api.get(f"/invoices/{id}/")
+    decide(sandbox, made["customer"], "failed")
+    return made
+
+
+def session_to_fail(sandbox: Sandbox) -> Any:
+    customer = sandbox.customer()["id"]
+    decide(sandbox, customer, "failed")
+    return sandbox.session(customer=customer)
 
 
 def decided(sandbox: Sandbox) -> Any:
@@ -290,6 +302,20 @@ CASES: Mapping[str, tuple[Make, Mapping[str, str | Check]]] = {
     "subscription active, decided": (
         decided_subscription,
         {"advance_renewal": MOVED, "undo_outcome": undecided, "pause": "paused", **CANCEL},
+    ),
+    "invoice open, to fail": (
+        invoice_to_fail,
+        {
+            "undo_outcome": undecided,
+            "advance_overdue": overdue,
+            "send": emailed,
+            "mark_paid": "paid",
+            "void": "void",
+        },
+    ),
+    "checkout_session open, to fail": (
+        session_to_fail,
+        {"undo_outcome": undecided, "expire": "expired"},
     ),
     "subscription active, ending first": (
         ending_first,

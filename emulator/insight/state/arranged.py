@@ -8,7 +8,9 @@ from urllib.parse import parse_qs, urlsplit
 
 from emulator.core.world import World
 from emulator.engine.inbox import PREFIX, ResponseRule
+from emulator.resources.billing.invoices import Invoice
 from emulator.resources.billing.subscriptions import Subscription
+from emulator.resources.checkout.checkout_sessions import CheckoutSession
 from emulator.resources.customers.customer_records import Customer
 from emulator.resources.payments.operator import Outcome
 from emulator.resources.webhooks.deliveries import WebhookDelivery
@@ -27,7 +29,10 @@ class Source(Protocol):
     responses: Responses
 
 
-def _outcomes(source: Source, record: Customer | Subscription) -> list[Outcome]:
+Payer = Customer | Subscription | Invoice | CheckoutSession
+
+
+def _outcomes(source: Source, record: Payer) -> list[Outcome]:
     """Return the outcomes that a payment of the customer can use up, the first one first."""
     customer = record.id if isinstance(record, Customer) else record.customer
     return [
@@ -37,7 +42,12 @@ def _outcomes(source: Source, record: Customer | Subscription) -> list[Outcome]:
     ]
 
 
-def _own_outcome(source: Source, record: Customer | Subscription) -> str | None:
+def fails_next(source: Source, record: Payer) -> bool:
+    """Return whether a payment of the customer is arranged to fail, the next one maybe."""
+    return any(outcome.result == "failed" for outcome in _outcomes(source, record))
+
+
+def _own_outcome(source: Source, record: Payer) -> str | None:
     """Return the outcome that alone decides the customer's next payment, and no one else's."""
     match _outcomes(source, record):
         case [only] if only.match.customer:

@@ -325,9 +325,11 @@ def _falls_overdue(facts: ObjectFacts, invoice: Invoice) -> str | None:
 
 
 def _is_accepted(facts: ObjectFacts, record: Subscription | Invoice | CheckoutSession) -> bool:
-    """Return whether a payment of its customer is accepted: of a blocked one none is."""
+    """Return whether its next payment can succeed: not that of a blocked customer, nor one that a
+    tester has arranged to fail.
+    """
     customer = facts.world.get(Customer, record.customer)
-    return customer is None or not customer.is_blocked
+    return not (customer and customer.is_blocked) and not arranged.fails_next(facts, record)
 
 
 def _sum(
@@ -552,6 +554,7 @@ FACTS: Mapping[type[Record], Mapping[str, Fact]] = {
             (_paid_with(facts, payment) for payment in _paid(facts, invoice)), None
         ),
         **_failures(_payments("invoice")),
+        **arranged.FACTS_OF_PAYERS,
     },
     PaymentLink: {
         "closed": lambda facts, link: payment_links.closed(facts.world, link),
@@ -574,6 +577,7 @@ FACTS: Mapping[type[Record], Mapping[str, Fact]] = {
             if (refundable := facts.get("refundable"))
             else None
         ),
+        "is_kept": lambda facts, transaction: bool(facts.get("refundable")),
         "is_refunded": lambda facts, transaction: bool(
             transaction.amount_refunded or facts.get("refunds_under_way")
         ),
@@ -589,6 +593,7 @@ FACTS: Mapping[type[Record], Mapping[str, Fact]] = {
         ),
         "is_accepted": _is_accepted,
         "is_closed": lambda facts, session: session.expires_at > facts.world.now,
+        **arranged.FACTS_OF_PAYERS,
         **_failures(_payments("checkout_session")),
     },
     Customer: {
