@@ -335,7 +335,6 @@ def declined(sandbox: Sandbox) -> Any:
     return session
 
 
-@pytest.mark.usefixtures("declined")
 def test_the_method_of_a_paid_subscription_leaves_the_default_as_it_is(sandbox: Sandbox) -> None:
     """B-52, B-58: only a customer who has none gets it as the default."""
     customer = sandbox.customer(phone="+24177000000")
