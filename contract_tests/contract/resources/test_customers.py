@@ -105,6 +105,14 @@ def test_inactive_is_for_filters_only(sandbox: Sandbox) -> None:
     assert "Blocked" not in sandbox.control.get(f"/explain/{customer['id']}")["summary"]
 
 
+def test_only_money_of_the_customers_currency_counts_as_spent(sandbox: Sandbox) -> None:
+    """B-30: ``transactions_count`` counts every deposit."""
+    customer = sandbox.customer()
+    sandbox.pay(sandbox.method(customer), currency="EUR")
+    paid = sandbox.shown(customer)
+    assert (paid["transactions_count"], paid["total_spent"]) == (1, 0)
+
+
 # -- the phone and its payment method (B-31, B-35)
 
 

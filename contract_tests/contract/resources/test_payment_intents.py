@@ -53,6 +53,15 @@ def test_an_intent_with_a_method_waits_to_be_confirmed(sandbox: Sandbox) -> None
     assert chosen["payment_method_type"] == "bank_card"
 
 
+def test_the_email_that_was_sent_is_the_intents(sandbox: Sandbox) -> None:
+    """B-51: ``customer_email`` goes before that of the customer; the receipt goes there (B-53)."""
+    given = "accounts@example.com"
+    intent = sandbox.intent(sandbox.method(), customer_email=given)
+    assert intent["customer_email"] == given
+    assert sandbox.act(intent, "confirm")["customer_email"] == given
+    assert sandbox.api.get("/receipts/")["data"][0]["customer_email"] == given
+
+
 def test_a_card_pays_at_once(sandbox: Sandbox) -> None:
     """The intent reports first, then its transaction (B-44), which repeats the intent's content."""
     customer = sandbox.customer()
@@ -146,6 +155,14 @@ def test_mobile_money_asks_the_buyer(sandbox: Sandbox) -> None:
         f"/objects/{sandbox.intent()['id']}", {"status": "requires_action", "next_action": sent_on}
     )
     assert sandbox.api.get("/payment-intents/")["data"][0]["next_action"] == sent_on
+
+
+def test_a_failed_payment_asks_nothing_of_its_buyer(sandbox: Sandbox) -> None:
+    """B-50: what a buyer had to do is over with the payment."""
+    asked = sandbox.pay(sandbox.method(number=THREE_STEP))
+    assert asked["next_action"]["type"] == "confirm_card"
+    failed = sandbox.answer(asked, "failed")
+    assert (failed["status"], failed["next_action"]) == ("canceled", None)
 
 
 # -- manual capture

@@ -272,6 +272,16 @@ def test_a_listed_page_may_read_responses(sandbox: Sandbox) -> None:
         assert not granted(preflight(sandbox, origin))
 
 
+def test_a_listed_page_may_read_the_headers_that_say_what_to_do_next(sandbox: Sandbox) -> None:
+    """Retry guidance, B-11, B-16: browsers hide from a page each header that is not exposed."""
+    profile(sandbox, allowed_domains=["shop.example.com"])
+    listed = {"Origin": "https://shop.example.com"}
+    exposed = sandbox.api.http.get("/customers/", headers=listed).headers[
+        "access-control-expose-headers"
+    ]
+    assert set(exposed.split(", ")) >= {"Request-Id", "Retry-After", "Idempotent-Replayed"}
+
+
 @pytest.mark.parametrize("domain", ["shop.example.com", "office.example.com"])
 def test_a_page_that_another_profile_rejects_may_read_why(sandbox: Sandbox, domain: str) -> None:
     """B-70, B-72: two profiles without a common domain reject every browser, and say which did."""
@@ -360,6 +370,26 @@ def test_a_cap_that_came_later_stops_the_confirmation(sandbox: Sandbox) -> None:
     sandbox.api.rejected("POST", path, 403, "PERMISSION_DENIED")
     sandbox.api.delete(f"{path_of(made)}/")
     assert sandbox.api.post(path)["status"] == "succeeded"
+
+
+@pytest.mark.parametrize(
+    ("limits", "status", "code"),
+    [
+        ({"max_amount": 4999}, 403, "PERMISSION_DENIED"),
+        ({"allowed_payment_methods": ["bank_transfer"]}, 422, "PAYMENT_METHOD_NOT_SUPPORTED"),
+    ],
+    ids=["cap", "methods"],
+)
+def test_the_intent_of_a_deleted_customer_is_held_to_a_later_profile(
+    sandbox: Sandbox, limits: Any, status: int, code: str
+) -> None:
+    """Rules 3, 4 and 6; B-32: it keeps a method that is no longer stored."""
+    customer = sandbox.customer()
+    intent = sandbox.intent(sandbox.method(customer))
+    sandbox.api.delete(f"{path_of(customer)}/")
+    profile(sandbox, **limits)
+    sandbox.api.rejected("POST", f"{path_of(intent)}/confirm/", status, code)
+    assert sandbox.shown(intent)["status"] == "requires_confirmation"
 
 
 # -- payments: the methods that are allowed

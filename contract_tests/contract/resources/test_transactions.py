@@ -295,6 +295,17 @@ def test_a_reviewed_refund_is_pending_for_an_hour(sandbox: Sandbox) -> None:
     assert refund_of(sandbox, deposit)["amount"] == 2000
 
 
+def test_an_unanswered_refund_expires_so_long_after_its_review(sandbox: Sandbox) -> None:
+    """B-57: ⚙ ``refund_expiry_days`` count from ``processing``."""
+    sandbox.settings(refund_review=True, refund_expiry_days=1)
+    deposit = sandbox.deposit(sandbox.method(type="mobile_money", phone="+24177000009"))
+    refund = refund_of(sandbox, deposit)
+    sandbox.advance_to("2026-01-02T00:59:59.999Z")
+    assert sandbox.status(refund) == "processing"
+    sandbox.advance_to("2026-01-02T01:00:00Z")
+    assert sandbox.status(refund) == "expired"
+
+
 def state(sandbox: Sandbox, wanted: str) -> Any:
     """Return a refund in this state."""
     sandbox.settings(refund_review=wanted in ("pending", "cancelled"))
