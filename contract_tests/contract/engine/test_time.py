@@ -84,6 +84,12 @@ def test_a_time_that_is_none_that_is_past_or_beyond_the_calendar_is_rejected(
     assert sandbox.control.get("/clock")["mode"] == "running"
 
 
+def test_the_present_instant_is_not_past(sandbox: Sandbox) -> None:
+    """B-95: to advance to it does nothing but what is due."""
+    response = sandbox.advance_to(sandbox.now)
+    assert (response["from"], response["now"], response["jobs"]) == (sandbox.now, sandbox.now, 0)
+
+
 def test_of_the_alternatives_exactly_one_is_given(sandbox: Sandbox) -> None:
     """control-api.md: else 422."""
     two = {"by": "1d", "to": "2027-01-01T00:00:00Z"}

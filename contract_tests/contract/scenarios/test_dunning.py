@@ -79,6 +79,21 @@ def test_it_is_active_again_once_no_invoice_is_overdue() -> None:
     assert len(harness.world.table(PaymentIntent)) == 0
 
 
+def test_an_invoice_on_its_due_date_keeps_nobody_past_due(sandbox: Sandbox) -> None:
+    """B-65, B-96: that day is the last one on which it is not overdue."""
+    subscription = sandbox.subscribe(
+        None, unit_amount=500, interval="day", interval_count=2, collection_method="send_invoice"
+    )
+    with sandbox.expect("invoice.payment_overdue"):
+        sandbox.advance_to("2026-02-01")
+    assert sandbox.status(subscription) == "past_due"
+    sandbox.advance_to("2026-02-02T12:00:00Z")
+    oldest = sandbox.api.get("/invoices/", ordering="created_at")["data"]
+    assert (oldest[0]["due_date"], oldest[1]["due_date"]) == ("2026-01-31", "2026-02-02")
+    sandbox.act(oldest[0], "pay")
+    assert sandbox.status(subscription) == "active"
+
+
 def test_a_subscription_without_a_method_is_collected_by_invoice_or_fails(sandbox: Sandbox) -> None:
     """B-41, B-44, ``renewal_without_method``: as send_invoice; overdue invoices change nothing."""
     subscription = sandbox.subscribe(phone=None, unit_amount=5000, interval="month")

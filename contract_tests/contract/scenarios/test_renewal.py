@@ -224,6 +224,17 @@ def test_a_scheduled_cancel_is_taken_back(sandbox: Sandbox) -> None:
     assert sandbox.shown(subscription)["cancel_at_period_end"] is False
 
 
+def test_a_trial_whose_cancel_is_taken_back_late_is_announced_at_once(sandbox: Sandbox) -> None:
+    """B-43: it ends in a charge again, and the time of the notice has passed."""
+    trial = sandbox.subscribe(trial_period_days=10, cancel_at_period_end=True)
+    path = f"/subscriptions/{trial['id']}/"
+    with sandbox.expect():
+        sandbox.advance_to("2026-01-09")
+    with sandbox.expect("subscription.trial_will_end"):
+        sandbox.api.patch(path, {"cancel_at_period_end": False})
+        sandbox.settle()
+
+
 def test_the_response_of_a_cancel_has_its_own_fields(sandbox: Sandbox) -> None:
     """B-47."""
     by_action = sandbox.subscribe()

@@ -63,6 +63,13 @@ def test_a_trial_that_a_payment_brings_back_is_announced(sandbox: Sandbox) -> No
     assert types.count("subscription.trial_will_end") == 1
 
 
+def test_one_that_is_set_active_again_is_canceled_no_more(sandbox: Sandbox) -> None:
+    """``canceled_at`` comes and goes with the status."""
+    subscription = sandbox.subscribe()
+    assert put(sandbox, subscription, status="canceled")["canceled_at"] == sandbox.now
+    assert put(sandbox, subscription, status="active")["canceled_at"] is None
+
+
 def test_two_different_ends_of_a_trial_contradict(sandbox: Sandbox) -> None:
     subscription = sandbox.subscribe(trial_period_days=10)
     both = {"trial_end": "2026-01-05", "current_period_end": "2026-01-06"}
