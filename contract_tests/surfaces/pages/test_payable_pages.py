@@ -260,6 +260,17 @@ def test_an_invoice_is_paid_on_its_page_which_leads_to_the_receipt(
         assert text in page.text
 
 
+def test_a_receipt_says_how_much_of_it_was_refunded(sandbox: Sandbox) -> None:
+    """Also of a part, which leaves its transaction ``completed`` (B-57)."""
+    sandbox.settings(refund_timing="instant")
+    deposit = sandbox.deposit()
+    [receipt] = sandbox.api.get("/receipts/")["data"]
+    with buyer(sandbox, receipt) as awa:
+        assert "Refunded" not in awa.open().text
+        sandbox.api.post("/refunds/", {"transaction": deposit["id"], "amount": 1000})
+        assert re.search(r"Refunded\s*1,000\s+XAF", awa.open().text)
+
+
 def test_buyers_read_the_merchants_name(sandbox: Sandbox) -> None:
     """B-90: on pages, in emails, on the PDF and on a phone; without one it is the App's."""
     made = invoice(sandbox)

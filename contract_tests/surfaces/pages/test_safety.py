@@ -89,6 +89,15 @@ def test_a_page_may_load_nothing_and_run_only_its_own(sandbox: Sandbox) -> None:
     assert not re.findall(r"\bon\w+=|style=|javascript:|src=", page.html)
 
 
+def test_no_script_reads_the_token_of_a_form(sandbox: Sandbox) -> None:
+    """Its cookie is for requests of the page itself alone."""
+    with buyer(sandbox, session(sandbox)) as awa:
+        cookie = awa.open().response.headers["set-cookie"]
+    assert {"httponly", "samesite=lax", f"path={awa.path}".lower()} <= {
+        part.strip().lower() for part in cookie.split(";")
+    }
+
+
 def test_a_form_leads_to_every_success_url_that_is_accepted(sandbox: Sandbox) -> None:
     """B-82: its origin (an app's: scheme) is in the page's policy; unnameable ones are rejected.
 

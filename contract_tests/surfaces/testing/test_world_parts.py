@@ -12,6 +12,7 @@ from emulator.testing import (
     Emulator,
     Ledger,
 )
+from emulator.testing.world_parts import WorldClock
 
 
 def test_the_story_of_a_new_world_is_empty(world: Emulator) -> None:
@@ -60,6 +61,14 @@ def test_an_expectation_names_events_that_are_missing_or_more(world: Emulator) -
         ["2026-02-01T00:00:00.000Z", type] for type in CHARGED
     ]
     assert "next job, at 2026-03-01T00:00:00.000Z: subscription.renew sub_" in lines[6]
+
+
+def test_an_event_that_was_not_expected_fails_by_itself(world: Emulator) -> None:
+    with (
+        pytest.raises(AssertionError, match=r"^happened, but was not expected: customer\.created"),
+        world.expect(),
+    ):
+        world.customer()
 
 
 @pytest.fixture
@@ -165,6 +174,13 @@ def test_a_ledger_that_is_not_balanced_names_the_cause() -> None:
         AssertionError, match=r"09:30:00\.000Z  payments of inv_1 is off by 5,000 XAF"
     ):
         Ledger(Mock(get=lambda *_, **__: response)).assert_balanced()
+
+
+def test_to_move_the_clock_past_a_job_that_fails_is_a_failure() -> None:
+    failure = {"kind": "invoice.overdue", "error": "ArithmeticError: does not add up"}
+    moved = {"now": "2026-01-15T09:30:00.000Z", "failures": [failure]}
+    with pytest.raises(AssertionError, match=r"failed before .*09:30:00\.000Z: .*does not add up"):
+        WorldClock(Mock(post=lambda *_: moved)).advance("1d")
 
 
 @pytest.fixture
