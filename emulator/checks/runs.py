@@ -27,7 +27,7 @@ class RunLimits(NamedTuple):
     ``budget`` is in seconds (real time): no run starts later. ``planned`` is called before the
     first run with the number of runs and the seconds that they take at least, ``progress`` with
     the runs done so far and all, from several threads. ``stop`` is called on Ctrl-C; it ends the
-    runs under way. ``problem`` is called with the first one, as soon as a run has shown it.
+    runs under way. ``named`` is called with the first problem, as soon as a run has shown it.
     """
 
     workers: int = 1
@@ -35,7 +35,7 @@ class RunLimits(NamedTuple):
     progress: Callable[[int, int], None] = lambda done, of: None
     stop: Callable[[], None] = lambda: None
     planned: Callable[[int, float], None] = lambda runs, seconds: None
-    problem: Callable[[str], None] = lambda sentence: None
+    named: Callable[[str], None] = lambda problem: None
 
 
 ONE_AT_A_TIME = RunLimits()

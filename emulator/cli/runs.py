@@ -84,7 +84,7 @@ class CommandLine(NamedTuple):
                     progress.show,
                     commands.stop,
                     progress.planned,
-                    progress.problem,
+                    progress.named,
                 )
         finally:
             progress.end()
@@ -352,12 +352,12 @@ class ProgressLine:
         if not self._line.is_terminal:
             click.echo(text, err=True)
 
-    def problem(self, sentence: str) -> None:
+    def named(self, problem: str) -> None:
         """Say the first problem at once; the report has all of them at the end."""
         if not self._is_quiet:
             self._line.end()
             seconds = time.monotonic() - self._began
-            click.echo(f"{self._title}First difference after {seconds:.0f} s, {sentence}", err=True)
+            click.echo(f"{self._title}First difference after {seconds:.0f} s, {problem}", err=True)
 
     def end(self) -> None:
         self._line.end()

@@ -80,9 +80,9 @@ def examine(
         ending = _with_rows(play(case), left_out)
         played = Played(case, ending, None if case.kind.reference else baseline)
         finding = None if first_problems else _finding(played, baseline, expected)
-        if finding and (counting := _ignoring([finding], ignore)):
-            first_problems.append(f"{case.name}: {problem_of(counting)}")
-            limits.problem(first_problems[0])
+        for kept in _ignoring([finding] if finding else [], ignore):
+            first_problems.append(f"{case.name}: {problem_of([kept])}")
+            limits.named(first_problems[0])
         return ending
 
     runs = Runs[Case, Ending](play_case, limits)
