@@ -162,7 +162,7 @@ def test_every_sentence_and_every_step_has_a_proof() -> None:
 
 
 @pytest.mark.parametrize(
-    "seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 4))]
+    "seed", [*(pytest.param(seed, marks=pytest.mark.long) for seed in range(3)), 3]
 )
 def test_what_is_said_on_a_walk_holds_and_steps_keep_their_promises(seed: int) -> None:
     """``python -m contract_tests.simulator walks --told 300`` reaches every row of both tables."""
