@@ -100,7 +100,7 @@ def subscriber(emulator: Emulator, chance: random.Random) -> None:
         "cancel_at_period_end": chance.random() < 0.15,
     }
     now = emulator.api.get("/_emulator/clock")["now"]
-    if chance.random() < 0.2:
+    if chance.random() < 0.3:
         terms["ends_at"] = f"{now[:5]}{int(now[5:7]) + chance.choice((1, 2)):02}-11T00:00:00Z"
     if chance.random() < 0.25:
         terms["trial_period_days"] = chance.choice((3, 20))
@@ -136,7 +136,7 @@ def link(emulator: Emulator, chance: random.Random) -> None:
         (
             {"validity_type": "one_time"},
             {"validity_type": "limited", "max_usage": 3},
-            {"validity_type": "limited", "expires_at": soon},
+            *({"validity_type": "limited", "expires_at": soon},) * 2,
             {},
         )
     )
@@ -213,7 +213,9 @@ def refunds(emulator: Emulator, chance: random.Random) -> None:
     paid = _newest(emulator, "transaction", chance, status="completed")
     for _ in range(chance.choice((1, 1, 2))):
         body = {"transaction": paid["id"], "amount": 1 + paid["amount"] // 5}
-        emulator.api.post("/v1/refunds/", body)
+        made = emulator.api.post("/v1/refunds/", body)
+    if made["status"] == "pending" and chance.random() < 0.4:
+        emulator.api.post(f"/v1/refunds/{made['id']}/cancel/")
 
 
 def prompt(emulator: Emulator, chance: random.Random) -> None:
@@ -275,9 +277,13 @@ def endpoint(emulator: Emulator, chance: random.Random) -> None:
 
 def arrange(emulator: Emulator, chance: random.Random) -> None:
     """The next payment of one customer, or of any, ends as a tester wants."""
-    customer = chance.choice((None, _newest(emulator, "customer", chance)["id"]))
+    known = _newest(emulator, "customer", chance)["id"]
+    customer = chance.choice((None, known, known))
     body = {"operation": "payment", "result": chance.choice(("succeeded", "failed"))}
     emulator.api.post("/_emulator/outcomes", {**body, "match": {"customer": customer}})
+    if customer:
+        session = {**SHOP, "currency": "XAF", "customer": customer}
+        emulator.api.post("/v1/checkout-sessions/", session)
 
 
 def respond(emulator: Emulator, chance: random.Random) -> None:
@@ -289,8 +295,8 @@ DIRECT: Sequence[tuple[str, Mapping[str, Any]]] = (
     ("subscription", {"status": "unpaid"}),
     ("subscription", {"status": "paused"}),
     ("customer", {"is_blacklisted": True}),
-    ("payment_intent", {"status": "processing"}),
-    ("checkout_session", {"status": "processing"}),
+    *(("payment_intent", {"status": "processing"}),) * 2,
+    *(("checkout_session", {"status": "processing"}),) * 2,
     ("invoice", {"status": "paid"}),
     ("invoice", {"due_date": None}),
     ("transaction", {"status": "approved"}),
@@ -333,7 +339,7 @@ SCENES: Mapping[Scene, int] = {
     subscriber: 6,
     draft: 1,
     setup: 1,
-    link: 2,
+    link: 3,
     transfers: 3,
     refunds: 3,
     unanswered: 1,
@@ -341,14 +347,14 @@ SCENES: Mapping[Scene, int] = {
     prompt: 3,
     product: 1,
     respond: 1,
-    arrange: 1,
+    arrange: 2,
     checkout: 3,
     unconfirmed: 1,
     dispute: 1,
-    endpoint: 1,
+    endpoint: 2,
     block: 1,
     free: 1,
-    directly: 3,
+    directly: 4,
     until_next: 4,
 }
 
