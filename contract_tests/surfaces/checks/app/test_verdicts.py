@@ -10,7 +10,7 @@ import pytest
 
 from contract_tests.surfaces.checks.app.test_app import Story, failing, order, two_customers
 from emulator.checks.app.cases import FAULT_KINDS, REQUEST, Case, Place
-from emulator.checks.app.endings import Digest, Ending, compare, rule_differences
+from emulator.checks.app.endings import Ending, rule_differences
 from emulator.checks.app.report import AppReport
 from emulator.testing import Emulator
 
@@ -98,14 +98,6 @@ def test_a_budget_that_allows_a_case_of_each_kind_is_a_warning() -> None:
     )
     report = AppReport([first.place, second.place], 3, (), tried=[first], remaining=1)
     assert (report.passed, report.headline) == (True, "No problem in 1 of 2 cases.")
-
-
-@pytest.mark.parametrize(("severity", "named"), [("info", []), ("warning", ["Paid twice"])])
-def test_a_remark_of_the_audit_is_no_difference(severity: str, named: list[str]) -> None:
-    ending = Ending(None, None, Digest({}, {}), True, (), {}, True)
-    note = {"rule": "paid-twice", "severity": severity, "title": "Paid twice"}
-    differences = compare(ending, ending._replace(audit=[note]))
-    assert [difference.sentence for difference in differences] == named
 
 
 def test_a_scenario_that_wants_the_payment_at_once_shows_nothing(payments: Emulator) -> None:
