@@ -177,6 +177,7 @@ def busy_world(sandbox: Sandbox) -> dict[str, str]:
         sandbox.subscribe(FAILING_PHONE, trial_period_days=14),
         sandbox.pay()["transaction"],
     )
+    sandbox.pay(sandbox.method(None, type="mobile_money", phone="+24177000006"))
     lines = [{"description": "Mat", "unit_amount": 9000}]
     invoice = sandbox.api.post("/invoices/", {"customer": active["customer"], "line_items": lines})
     for step in ("finalize", "send"):
@@ -237,6 +238,12 @@ TASKS = [
         "",
         (row("latest_requests", "/v1/customers/…"),),
         'lastname "Diop" "Ndong"',
+    ),
+    Task(
+        "Which payments and refunds have no outcome yet?",
+        "",
+        (),
+        "Waits for the operator’s answer",
     ),
     Task("What happens next, and when?", "", (), "Ada Ndong · Basic · 5,000 XAF / month"),
     Task(
