@@ -15,9 +15,6 @@ import emulator
 
 pytest_plugins = ["pytester", "contract_tests.support.run"]
 
-# Runs within the run load it as a plugin, which pytest rewrites.
-pytest.register_assert_rewrite("emulator.testing.plugin")
-
 # A busy machine is no defect: property tests are not timed. They try the same examples every time,
 # so that a verdict on a change is about the change; `pytest --hypothesis-profile=explore` looks for
 # new ones.
