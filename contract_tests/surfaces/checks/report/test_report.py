@@ -249,7 +249,7 @@ def test_all_examinations_are_in_one_report() -> None:
         "test suite",
     ]
     assert report["headline"].endswith(
-        "; worst: A request is sent again without an Idempotency-Key: a double payment"
+        "; worst: A request is sent again without an Idempotency-Key: a double refund"
     )
     severities = [finding["severity"] for finding in report["findings"]]
     assert severities == sorted(severities, key=["error", "warning", "info"].index)
