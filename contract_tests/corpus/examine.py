@@ -208,7 +208,8 @@ def judged(row: Row, clock: str) -> Result:
     ended = examined(row, row.examination, clock, [row.only])
     lines = ended.output.splitlines()[:3]
     failure = ""
-    if ended.status not in (0, 1) or ended.output.startswith(BROKEN):
+    # An examination that breaks off has printed no report.
+    if ended.status not in (0, 1) or not lines or ended.output.startswith(BROKEN):
         failure = f"exit status {ended.status}: {' '.join(lines)} {ended.errors[-500:]}"
     text = " ".join(lines).lower()
     named = all(word.lower() in text for word in row.words) and bool(row.words)

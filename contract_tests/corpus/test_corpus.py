@@ -10,7 +10,8 @@ import re
 
 import pytest
 
-from contract_tests.corpus.examine import judged
+from contract_tests.corpus import examine
+from contract_tests.corpus.examine import Ended, judged
 from contract_tests.corpus.rows import NOT_FOUND, Result, Row, corpus
 from contract_tests.corpus.table import page, summary
 
@@ -73,6 +74,12 @@ def test_the_examination_finds_the_bug(row: Row) -> None:
     result = judged(row, CLOCK)
     assert result.is_found, result
     assert not result.is_regression, result
+
+
+def test_an_examination_that_breaks_off_has_found_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = Ended(1, "", "Traceback (most recent call last)", 1.0)
+    monkeypatch.setattr(examine, "examined", lambda *_: broken)
+    assert judged(ROWS[0], CLOCK).failure
 
 
 MISSED = next(row for row in ROWS if row.known == NOT_FOUND)
