@@ -96,6 +96,7 @@ class StepRecorder:
         self._case = case
         self._expected = expected
         self._steps = 0
+        self._is_wrong = False
         self.is_looking = False
         self.looks: list[Look] = []
 
@@ -145,11 +146,15 @@ class StepRecorder:
             return look
         wanted = self._expected.looks[number].state
         seen = self._expected.kept(look._replace(state=self._look()))
-        for pause in PATIENCE if judge.is_over(look) else ():
+        is_patient = judge.is_over(look) and not self._is_wrong
+        for pause in PATIENCE if is_patient else ():
             if wanted is None or is_same(seen.state, wanted):
-                break
+                return seen
             time.sleep(pause)
             seen = self._expected.kept(look._replace(state=self._look()))
+        # What is wrong as the scenario goes on is a finding, however often it is looked at.
+        self._is_wrong |= is_patient and not look.is_rest and wanted is not None
+        self._is_wrong &= not is_same(seen.state, wanted)
         return seen
 
 

@@ -6,14 +6,15 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from contract_tests.surfaces.checks.app.test_app import sweep
 from emulator.checks.app.cases import DELIVERY, FAULT_KINDS, Case, Place
 from emulator.checks.app.state import State
-from emulator.checks.app.steps import Expected, Look, wrong_stretch
+from emulator.checks.app.steps import PATIENCE, Expected, Look, StepRecorder, wrong_stretch
+from emulator.client.api import Api
 from emulator.testing import Emulator
 
 PAYS, DECLINED = "+24177000000", "+24177000001"
@@ -101,6 +102,36 @@ def test_two_events_that_came_together_are_known_from_then_on_by_a_clock_that_st
     ]
     expected.learn(running, running, ())
     assert expected.margin > 0
+
+
+class StandingClock:
+    """The control API of a world whose clock stands."""
+
+    def get(self, path: str) -> dict[str, str]:
+        return {"now": DAYS[0]}
+
+    def post(self, path: str, body: object) -> None:
+        """Move no clock."""
+
+
+def test_a_state_that_is_known_to_be_wrong_is_looked_at_once_at_each_further_step() -> None:
+    expected, states = Expected("2d"), ["paid"] * 5
+    baseline = [look._replace(at=DAYS[0]) for look in looks(*states)]
+    expected.learn(baseline, baseline, ())
+    seen: list[str] = []
+
+    def look() -> State:
+        seen.append("open")
+        return State("open")
+
+    place = Place(DELIVERY, 1, "invoice.paid", {"event": "invoice.paid", "nth": 1}, at=DAYS[0])
+    case = Case(place, KINDS["twice"])
+    recorder = StepRecorder(cast("Api", StandingClock()), look, case, expected)
+    recorder.before()
+    assert len(seen) == 1 + len(PATIENCE)
+    recorder.after()
+    recorder.before()
+    assert len(seen) == 1 + len(PATIENCE) + 2
 
 
 # -- a club whose member is locked out for a month
