@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     ),
     click.option("--receiver", metavar="URL", help="Your webhook receiver, to be tested."),
     option("--secret", metavar="SECRET", help="Secret of the receiver."),
-    jobs(1),
+    jobs,
 )
 def all_four(
     line: CommandLine, *, scenario: str | None, receiver: str | None, secret: str | None

@@ -81,7 +81,7 @@ FOLDER = "PAYMENTS_EMULATOR_FOLDER"
         help="Ignore findings of this rule. May be repeated.",
     ),
     budget,
-    jobs(2),
+    jobs,
     click.option(
         "--restart",
         metavar="COMMAND",
@@ -152,7 +152,9 @@ def app(
         reuse=reuse,
     )
     try:
-        with closing(runs), line.limits(runs.commands) as limits:
+        # A run mostly waits: a command that starts for it needs more of a core than one that lasts.
+        a_core = 4 if reuse else 2
+        with closing(runs), line.limits(runs.commands, a_core=a_core) as limits:
             if is_listing:
                 tried = listed(runs.play, only=only, every=every, kills=kills)
                 click.echo("\n".join(f"{case.name}  {case.sentence}" for case in tried))

@@ -51,13 +51,7 @@ budget = click.option(
 command_line = click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 
 
-def jobs(runs: int) -> Callable[[Any], Any]:
-    return click.option(
-        "--jobs",
-        type=Integer(1, 64),
-        default=runs * (os.cpu_count() or 1),
-        help="Runs at a time.",
-    )
+jobs = click.option("--jobs", type=Integer(1, 64), help="Runs at a time.")
 
 
 class CommandLine(NamedTuple):
@@ -67,19 +61,24 @@ class CommandLine(NamedTuple):
     key: str
     worlds: Mapping[str, Any]
     output: ReportOutput
-    jobs: int
+    jobs: int | None
     budget: float | None = None
 
     @contextmanager
-    def limits(self, commands: CapturedCommands, title: str = "") -> Iterator[RunLimits]:
-        """Yield the runs' limits. SIGTERM ends running commands too; a terminal counts the runs."""
+    def limits(
+        self, commands: CapturedCommands, title: str = "", *, a_core: int = 1
+    ) -> Iterator[RunLimits]:
+        """Yield the runs' limits. SIGTERM ends running commands too; a terminal counts the runs.
+
+        ``a_core``: how many runs at a time keep a core busy, unless ``--jobs`` says how many.
+        """
         from emulator.checks.runs import RunLimits
 
         progress = ProgressLine(quiet=self.output.as_json, title=title)
         try:
             with handling(signal.default_int_handler):
                 yield RunLimits(
-                    self.jobs,
+                    self.jobs or a_core * (os.cpu_count() or 1),
                     self.budget,
                     progress.show,
                     commands.stop,
@@ -98,7 +97,12 @@ def examination(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def decorate(function: Callable[..., Any]) -> Any:
         @wraps(function)
         def examine(
-            *, command: tuple[str, ...], key: str, output: ReportOutput, jobs: int, **chosen: Any
+            *,
+            command: tuple[str, ...],
+            key: str,
+            output: ReportOutput,
+            jobs: int | None,
+            **chosen: Any,
         ) -> Any:
             worlds = {name: chosen.pop(name) for name in WORLD_OPTIONS}
             line = CommandLine(command, key, worlds, output, jobs, chosen.pop("budget", None))

@@ -69,7 +69,7 @@ def listed(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     ),
     click.option("--usage", is_flag=True, help="Run COMMAND once, and show only what it uses."),
     budget,
-    jobs(1),
+    jobs,
 )
 def suite(
     line: CommandLine, *, least: float, only: tuple[str, ...], skip: tuple[str, ...], usage: bool
