@@ -66,6 +66,7 @@ class Runtime(UnitRunner):
         self.outbox: Outbox = Outbox(self, sender)
         self.advances: Advances = Advances(self, self.outbox)
         self.history: History = History(self, self.advances, self.outbox)
+        self.has_inboxes: bool = False
         self.users: int = 0
         self.last_used: float = 0.0
 
@@ -75,7 +76,7 @@ class Runtime(UnitRunner):
             self.advances.cancel_all()
         if unit.effects:
             self.outbox.perform(unit.effects)
-        if "inbox" in vars(self) and any(map(_is_new_endpoint, unit.changes)):
+        if self.has_inboxes and any(map(_is_new_endpoint, unit.changes)):
             self.inbox.check_pending(self.world)
 
     # What most worlds never use is made with the first use.
@@ -87,6 +88,7 @@ class Runtime(UnitRunner):
 
     @cached_property
     def inbox(self) -> Inbox:
+        self.has_inboxes = True
         return Inbox()
 
     @cached_property
