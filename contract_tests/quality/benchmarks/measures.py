@@ -49,7 +49,7 @@ class Size(NamedTuple):
     open_worlds: int = 10_000
     one_day: int = 100_000
     deliveries: int = 10_000
-    file: int = 100_000
+    file: int = 50_000
     many_requests: int = 1_000_000
     python: str = sys.executable
 

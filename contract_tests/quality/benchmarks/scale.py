@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import resource
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -40,7 +39,11 @@ CUSTOMERS = "/v1/customers/"
 BATCH = 20_000
 """Requests of one load, which has a limit of time."""
 
-EXAMINED = {"app": ("story.py",), "suite": ("-m", "pytest", "-q", "-p", "no:cacheprovider")}
+EXAMINED = {
+    "app": ("run", ("story.py",)),
+    "suite": ("mutant", ("-m", "pytest", "-q", "-p", "no:cacheprovider")),
+}
+"""By examination the thing that is counted in its report, and COMMAND."""
 
 ENOUGH_RETRIES = {"by": "3d"}
 """Time in which a failed delivery is attempted again for the last time (section Webhooks)."""
@@ -56,7 +59,9 @@ def longest_wait(server: Server, act: Callable[[], Any]) -> tuple[float, float]:
     """Return the seconds of an act, and the longest response time of another world meanwhile."""
     began = time.perf_counter()
     with ThreadPoolExecutor(1) as thread:
-        waited = max(waits(server, thread.submit(act)))
+        done = thread.submit(act)
+        waited = max(waits(server, done))
+        done.result()
     return time.perf_counter() - began, waited
 
 
@@ -154,25 +159,24 @@ def files(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
 
 
 def examinations(size: Size, pool: ProcessPoolExecutor) -> Iterator[Row]:
-    """Processor time of each run of ``test app`` and of ``test suite``, all processes included.
+    """Processor time of each run of ``test app`` and each mutant of ``test suite``, whole.
 
     They examine the shop in Python: its story, and its test suite under pytest.
     """
-    for examination, command in EXAMINED.items():
-        with tempfile.TemporaryDirectory() as folder:
-            runs = Path(folder, "runs")
-            counted = ("sh", "-c", f'echo >> {runs}; exec "$0" "$@"', sys.executable, *command)
-            options = ("test", examination, "--jobs", "1", "--", *counted)
-            program = (sys.executable, "-P", "-m", "emulator.cli.main", *options)
-            used, began = _children(), time.perf_counter()
-            subprocess.run(  # findings are no failure of the measurement
-                program, cwd=SHOP, env=ENVIRONMENT, stdout=subprocess.DEVNULL, check=False
-            )
-            used, seconds = _children() - used, time.perf_counter() - began
-            count = len(runs.read_text().splitlines())
+    for examination, (noun, command) in EXAMINED.items():
+        options = ("test", examination, "--jobs", "1", "--", sys.executable, *command)
+        program = (sys.executable, "-P", "-m", "emulator.cli.main", *options)
+        used, began = _children(), time.perf_counter()
+        done = subprocess.run(  # findings are no failure of the measurement
+            program, cwd=SHOP, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True, check=False
+        )
+        used, seconds = _children() - used, time.perf_counter() - began
+        counted = re.search(rf"(\d+) {noun}s", done.stdout)
+        if counted is None:
+            raise RuntimeError(f"test {examination}: {done.stdout[:400]}")
         name = f"test {examination} of the shop in Python"
-        yield alone(f"{name}: runs", "", count)
-        yield alone(f"{name}: processor time of each run", "ms", used / count * 1000)
+        yield alone(f"{name}: {noun}s", "", int(counted[1]))
+        yield alone(f"{name}: processor time of each {noun}", "ms", used / int(counted[1]) * 1000)
         yield alone(f"{name}: one job", "s", seconds)
 
 
