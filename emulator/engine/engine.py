@@ -393,7 +393,7 @@ class Engine:
         unused = (runtime for runtime in self.runtimes.values() if not runtime.is_in_use)
         closed = [
             Key.of(runtime.world)
-            for runtime in nsmallest(too_many, unused, key=attrgetter("last_used"))
+            for runtime in nsmallest(too_many, unused, key=attrgetter("last_use"))
         ]
         for key in closed:
             await self.release(key)

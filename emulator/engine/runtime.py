@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from inspect import isgenerator
+from itertools import count
 from typing import Any, TypeVar, cast
 
 from emulator.core.calendar import Timestamp
@@ -47,11 +48,16 @@ SHORT_CATCH_UP_SECONDS = 0.1
 """Seconds (real time) that a change of the clock waits for jobs that are due."""
 
 
+USES = count(1)
+"""The numbers of requests by which worlds were used, in the order of their responses."""
+
+
 class Runtime(UnitRunner):
     """A served world with its parts. Each part is given the parts that it calls.
 
     ``last_used`` is when its last request got a response (real time, in seconds of the event
-    loop's clock); 0 before the first. ``users``: requests that are served now.
+    loop's clock); 0 before the first. ``last_use`` is that request's number among those of all
+    worlds: the loop's clock counts milliseconds. ``users``: requests that are served now.
     """
 
     def __init__(
@@ -69,6 +75,7 @@ class Runtime(UnitRunner):
         self.has_inboxes: bool = False
         self.users: int = 0
         self.last_used: float = 0.0
+        self.last_use: int = 0
 
     def committed(self, unit: UnitOfWork) -> None:
         super().committed(unit)
@@ -157,6 +164,7 @@ class Runtime(UnitRunner):
         """Count one of the ``users`` no more: its request has its response."""
         self.users -= 1
         self.last_used = asyncio.get_running_loop().time()
+        self.last_use = next(USES)
 
     @property
     def is_in_use(self) -> bool:
