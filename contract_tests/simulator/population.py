@@ -308,6 +308,12 @@ def setup(pick: Pick, number: int) -> Requests:
     yield "POST", "/v1/checkout-sessions/", body
 
 
+@operation(1, rate=(0, 10, 18))
+def tax(pick: Pick, number: int, rate: int) -> Requests:
+    """The rate changes between a sum that was promised and its payment."""
+    yield "PATCH", "/_emulator/app", {"settings": {"tax_rate": rate}}
+
+
 def drawn(chance: random.Random, values: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: value(chance) if callable(value) else chance.choice(value)
@@ -338,7 +344,7 @@ class Walker:
     def act(self) -> str | None:
         """Do one operation; return an inner failure. A rejection ends the operation and is none."""
         self.sent += 1
-        names = [name for name in OPERATIONS if name != "endpoint"]
+        names = [name for name in OPERATIONS if name not in ("endpoint", "tax")]
         name = self.chance.choices(names, [OPERATIONS[candidate].weight for candidate in names])[0]
         try:
             self._do(OPERATIONS[name])

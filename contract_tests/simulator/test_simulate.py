@@ -73,7 +73,7 @@ EVENTFUL = {
 }
 """Seeds and settings of worlds in which, together, all happens that a life cycle allows."""
 
-RARE = {"discounted", "limited_link", "setup"}
+RARE = {"discounted", "limited_link", "setup", "tax"}
 """What the eventful stories do without: with more kinds of steps their seeds would mean others."""
 
 EVENTS = (

@@ -218,12 +218,13 @@ def test_without_a_plan_the_lines_give_the_amount(
 
 @pytest.mark.parametrize("trial", [0, 7])
 def test_a_line_beside_the_plan_is_paid_only_now(sandbox: Sandbox, trial: int) -> None:
-    """B-58: beside the plan's amount, taxed like an invoice."""
+    """B-58: beside the plan's amount, taxed like an invoice at the rate of the session's sum."""
     sandbox.settings(tax_rate=10)
     lines = [{"plan": sandbox.plan(amount=1000, trial_period_days=trial)["id"]}, DEVICE]
     session = sandbox.session(
         mode="subscription", customer=sandbox.customer()["id"], line_items=lines
     )
+    sandbox.settings(tax_rate=20)
     now = 9900 if trial else 11000
     assert (session["amount_subtotal"], session["amount_total"]) == (10000, now)
     assert session["line_items"][0] == {

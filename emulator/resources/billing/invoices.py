@@ -169,9 +169,13 @@ def draft(
     currency: str,
     *,
     id: str | None = None,
+    rate: float | None = None,
     **fields: Any,
 ) -> Invoice:
-    """Create a draft, numbered and totaled, of a merchant's ``fields`` and its subscription."""
+    """Create a draft, numbered and totaled, of a merchant's ``fields`` and its subscription.
+
+    ``rate``: of its tax, in per cent, if not the App's.
+    """
     return STATE_MACHINE.create(
         world,
         "create",
@@ -182,7 +186,7 @@ def draft(
         customer_email=customer.email,
         currency=currency,
         line_items=lines,
-        **totals(world, lines),
+        **totals(world, lines, rate=rate),
     )
 
 

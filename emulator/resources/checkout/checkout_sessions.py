@@ -173,6 +173,8 @@ class CheckoutSession(Record, frozen=True, kw_only=True):
     terms: Annotated[Terms | None, HIDDEN] = None
     # The lines beside the plan, which are billed once; without a plan no line is.
     one_off: Annotated[CheckoutLines, HIDDEN] = ()
+    # The rate of the tax in ``amount_total``, in per cent: the invoice is billed with it.
+    tax_rate: Annotated[float | None, HIDDEN] = None
     # A method that is saved without a payment: its details, and the code with which the last
     # attempt failed.
     instrument: Annotated[PaymentDetails | None, HIDDEN] = None
@@ -309,10 +311,12 @@ def _due(
     )
     due = _lines_due(mode, lines, terms, one_off)
     total = sum(line.amount_total for line in due)
+    rate: float | None = None
     if terms is not None and total:
         amounts.chargeable(world, total, currency, "line_items")
-        total = invoices.totals(world, billed(due))["total"]
-    return {"amount_total": total, "terms": terms, "one_off": one_off}
+        sums = invoices.totals(world, billed(due))
+        total, rate = sums["total"], sums["tax_rate"]
+    return {"amount_total": total, "terms": terms, "one_off": one_off, "tax_rate": rate}
 
 
 def _buyer(world: World, body: Mapping[str, Any]) -> tuple[Customer | None, str | None]:

@@ -164,11 +164,20 @@ def _bill(
     method: PaymentMethod,
     intent: PaymentIntent | None,
 ) -> None:
-    """Make the invoice of the page's payment (B-58, B-97), with the intent event's ids (B-67)."""
+    """Make the invoice of the page's payment (B-58, B-97), with the intent event's ids (B-67).
+
+    Its tax rate is that of the sum that was paid, whatever the App's rate is by now.
+    """
     lines = checkout_sessions.billed(session.lines_due)
     id = None if intent is None else intent.invoice
     invoice = invoices.draft(
-        world, customer, lines, session.currency, id=id, subscription=subscription.id
+        world,
+        customer,
+        lines,
+        session.currency,
+        id=id,
+        rate=session.tax_rate,
+        subscription=subscription.id,
     )
     invoice = invoices.finalize_now(world, invoice)
     if intent is not None:

@@ -230,7 +230,7 @@ def of_session(world: World, session: CheckoutSession) -> Payable:
         currency=session.currency,
         total=session.amount_total,
         totals=((SUBTOTAL, session.amount_subtotal), (TAX, tax)) if tax > 0 else (),
-        tax_rate=amounts.rate_of(tax, session.amount_subtotal, settings(world).tax_rate),
+        tax_rate=amounts.rate_of(tax, session.amount_subtotal, session.tax_rate),
         lines=_lines(world, session.line_items, "amount_total"),
         recurs=amount_and_period(world, session),
         next_charge_at=next_charge_at(world, session),
