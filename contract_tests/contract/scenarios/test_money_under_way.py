@@ -92,15 +92,18 @@ def test_a_session_is_complete_once_its_payment_is_received(
 def test_a_session_paid_by_a_settling_card_has_one_subscription_with_one_invoice(
     sandbox: Sandbox, assumption: str
 ) -> None:
-    """B-61, B-97: it begins when the payment is received, and its period is paid once."""
+    """B-61, B-67, B-97: it begins when the payment is received, which names nothing before it."""
     sandbox.settings(assumptions={"payment_received": assumption})
     session = sandbox.session(mode="subscription", customer=sandbox.customer()["id"])
-    sandbox.buy(session, SETTLING)
-    assert len(sandbox.api.get("/subscriptions/")["data"]) == (1 if assumption == "intent" else 0)
+    intent = sandbox.buy(session, SETTLING)
+    begun = [made["id"] for made in sandbox.api.get("/subscriptions/")["data"]]
+    assert begun == ([intent["subscription"]] if assumption == "intent" else [])
+    assert (intent["subscription"] is None) == (intent["invoice"] is None) == (begun == [])
     sandbox.advance("2d")
     [subscription] = sandbox.api.get("/subscriptions/")["data"]
     assert (sandbox.invoices("status"), deposits(sandbox)) == (["paid"], [(30000, "completed")])
-    assert subscription["status"] == "active"
+    named = sandbox.shown(intent)["subscription"]
+    assert (subscription["status"], named) == ("active", subscription["id"])
 
 
 # -- a payment under way
