@@ -10,11 +10,15 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import ROUND_HALF_UP, Decimal
+from itertools import product
 from typing import Any
 
 ARRIVED = ("completed", "refunded", "disputed")
 """The statuses of a deposit whose money has arrived."""
 
+
+REFERENCES = ("payment_method", "subscription", "invoice", "transaction", "payment_intent")
+"""Fields that hold the id of an object of their name."""
 
 CLAUSES = frozenset(
     {
@@ -67,7 +71,7 @@ class Rows:
     def __init__(
         self, kinds: Mapping[str, Iterable[Any]], now: str, assumptions: Mapping[str, str]
     ) -> None:
-        self._kinds = {kind: list(rows) for kind, rows in kinds.items()}
+        self.kinds = {kind: list(rows) for kind, rows in kinds.items()}
         self.now, self.assumptions = now, assumptions
         self.met: set[str] = set()
 
@@ -79,7 +83,7 @@ class Rows:
             self.met.add(clause)
 
     def all(self, kind: str, **fields: Any) -> list[Any]:
-        rows = self._kinds.get(kind, ())
+        rows = self.kinds.get(kind, ())
         return [row for row in rows if all(row[name] == value for name, value in fields.items())]
 
     def by(self, kind: str, field: str, **fields: Any) -> dict[Any, list[Any]]:
@@ -99,24 +103,9 @@ def exported(snapshot: Mapping[str, Any]) -> Rows:
 
 
 def flags(rows: Rows) -> list[str]:
-    return [
-        flag
-        for rule in (
-            intents,
-            deposits,
-            refunds,
-            buyers,
-            bounds,
-            instants,
-            customers,
-            invoices,
-            sessions,
-            subscriptions,
-            events,
-            jobs,
-        )
-        for flag in rule(rows)
-    ]
+    rules = (intents, deposits, refunds, buyers, bounds, instants, customers, invoices, sessions)
+    others = (subscriptions, events, jobs, references)
+    return [flag for rule in (*rules, *others) for flag in rule(rows)]
 
 
 def per_cent(amount: int, rate: float) -> int:
@@ -405,6 +394,15 @@ def events(rows: Rows) -> Iterator[str]:
 
 def jobs(rows: Rows) -> Iterator[str]:
     yield from (f"failed: {job['name']}: {job}" for job in rows.all("failed_job"))
+
+
+def references(rows: Rows) -> Iterator[str]:
+    """A row names what there is: only intents keep a method that was removed (B-32, B-52)."""
+    for kind, name in product(rows.kinds, REFERENCES):
+        ids = {row["id"] for row in rows.all(name)}
+        for row in rows.all(kind) if (kind, name) != ("payment_intent", "payment_method") else ():
+            if isinstance(row.get(name), str) and row[name] not in ids:
+                yield f"{row['id']}: its {name} {row[name]} does not exist"
 
 
 def ledger(rows: Rows, books: Mapping[str, Mapping[str, int]]) -> Iterator[str]:

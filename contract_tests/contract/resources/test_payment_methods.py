@@ -233,7 +233,9 @@ def account(structure: str, character: str) -> str:
 
 
 def test_an_intent_that_waits_for_confirmation_follows_its_deleted_method(sandbox: Sandbox) -> None:
-    """B-52: it waits for another one. The intent of a deleted customer keeps its method (B-32)."""
+    """B-52: it waits for another one. The intent of a deleted customer keeps its method (B-32), and
+    its subscription does not (B-41).
+    """
     method, other = sandbox.method(), sandbox.method()
     intent, kept = sandbox.intent(method), sandbox.intent(other)
     sandbox.api.delete(f"/payment-methods/{method['id']}/")
@@ -244,8 +246,11 @@ def test_an_intent_that_waits_for_confirmation_follows_its_deleted_method(sandbo
     assert error.get("param") is None
     again = sandbox.method({"id": method["customer"]})
     assert sandbox.act(intent, "confirm", payment_method=again["id"])["status"] == "succeeded"
+    terms = {"customer": other["customer"], "payment_method": other["id"], "unit_amount": 500}
+    subscription = sandbox.api.post("/subscriptions/", {**terms, "interval": "month"})
     sandbox.api.delete(f"/customers/{other['customer']}/")
-    assert sandbox.shown(kept)["payment_method"] == other["id"]
+    left = [sandbox.shown(thing)["payment_method"] for thing in (kept, subscription)]
+    assert left == [other["id"], None]
     assert sandbox.act(kept, "confirm")["status"] == "succeeded"
 
 

@@ -146,10 +146,15 @@ def end(world: World, subscription: Subscription, trigger: str) -> Subscription:
 
 
 def end_with_customer(world: World, customer: Customer) -> None:
-    """Reaction to ``customer.deleted``: its live subscriptions are canceled (B-32)."""
+    """Reaction to ``customer.deleted``: its live subscriptions are canceled (B-32).
+
+    All lose their method, which is deleted as well (B-41).
+    """
     for subscription in world.table(Subscription).where("customer", customer.id):
         if STATE_MACHINE.allows(subscription, "end"):
-            end(world, subscription, "end")
+            subscription = end(world, subscription, "end")
+        if subscription.payment_method is not None:
+            world.replace(subscription, payment_method=None)
 
 
 def release_method(world: World, method: PaymentMethod) -> None:
