@@ -151,10 +151,10 @@ def end_with_customer(world: World, customer: Customer) -> None:
     All lose their method, which is deleted as well (B-41).
     """
     for subscription in world.table(Subscription).where("customer", customer.id):
-        if STATE_MACHINE.allows(subscription, "end"):
-            subscription = end(world, subscription, "end")
-        if subscription.payment_method is not None:
-            world.replace(subscription, payment_method=None)
+        is_live = STATE_MACHINE.allows(subscription, "end")
+        ended = end(world, subscription, "end") if is_live else subscription
+        if ended.payment_method is not None:
+            world.replace(ended, payment_method=None)
 
 
 def release_method(world: World, method: PaymentMethod) -> None:
