@@ -154,8 +154,8 @@ def is_cross_origin(context: RequestContext) -> bool:
 
 
 def _has_other_origin(context: RequestContext) -> bool:
-    origin = context.header(b"origin")
-    return origin is not None and origin.partition("://")[2] != context.header(b"host")
+    host = context.header(b"host")
+    return any(origin.partition("://")[2] != host for origin in context.header_values(b"origin"))
 
 
 def is_link_from_elsewhere(context: RequestContext) -> bool:

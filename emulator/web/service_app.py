@@ -225,13 +225,16 @@ class Cors:
         context.find_runtime = self._runtime_of_key
         if b"origin" not in context.headers:
             return self._app(scope, receive, send)
-        origin = context.header(b"origin") or ""
+        origins = context.header_values(b"origin")
         is_preflight = (
             context.method == "OPTIONS" and b"access-control-request-method" in context.headers
         )
-        if is_preflight and self._allows(self._runtime_of_key(context), origin):
-            return send_response(Response(204, b"", _preflight_headers(context, origin)), send)
-        return self._app(scope, receive, self._with_headers(context, send, origin))
+        if is_preflight and any(map(partial(self._allows, self._runtime_of_key(context)), origins)):
+            return send_response(_preflight_response(context, origins[0]), send)
+        if len(origins) > 1:
+            # Rejected further on, for no page to read (B-05).
+            return self._app(scope, receive, send)
+        return self._app(scope, receive, self._with_headers(context, send, origins[0]))
 
     def _with_headers(self, context: RequestContext, send: Send, origin: str) -> Send:
         """Return a ``send`` adding the headers if the world, then known, opens to this origin."""
@@ -272,15 +275,22 @@ def _shared(origin: str) -> dict[str, str]:
     }
 
 
-def _preflight_headers(context: RequestContext, origin: str) -> dict[str, str]:
-    """Return an allowed page's headers: all methods, and the headers it asks for."""
+def _preflight_response(context: RequestContext, origin: str) -> Response:
+    """Return an allowed page's headers: all methods, and the headers it asks for; 400 for two
+    origins.
+    """
+    try:
+        context.require_single("Origin")
+    except ApiError as error:
+        return context.error_response(error)
     wanted = context.header(b"access-control-request-headers")
-    return {
+    headers = {
         **_shared(origin),
         "Access-Control-Allow-Methods": METHODS,
         **({"Access-Control-Allow-Headers": wanted} if wanted else {}),
         "Access-Control-Max-Age": MAX_AGE,
     }
+    return Response(204, b"", headers)
 
 
 # -- the application

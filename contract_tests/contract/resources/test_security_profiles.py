@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -270,6 +271,16 @@ def test_a_listed_page_may_read_responses(sandbox: Sandbox) -> None:
         rejected(sandbox, "GET", "/customers/", "allowed_domains", headers={"Origin": origin})
         assert not granted(sandbox.api.http.get("/customers/", headers={"Origin": origin}))
         assert not granted(preflight(sandbox, origin))
+
+
+@pytest.mark.parametrize("method", ["POST", "OPTIONS"])
+def test_a_request_of_two_origins_is_read_by_no_page(sandbox: Sandbox, method: str) -> None:
+    """B-05: nothing chooses between two, whichever is first."""
+    profile(sandbox, allowed_domains=["shop.example.com"])
+    listed, asks = ("Origin", "https://shop.example.com"), ("Access-Control-Request-Method", "POST")
+    for origins in permutations((listed, ("Origin", "https://evil.example"))):
+        response = sandbox.api.http.request(method, "/customers/", headers=[*origins, asks])
+        assert (response.status_code, granted(response)) == (400, False)
 
 
 def test_a_listed_page_may_read_the_headers_that_say_what_to_do_next(sandbox: Sandbox) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
+from itertools import permutations
 
 import httpx
 import pytest
@@ -79,6 +80,8 @@ def test_pages_of_other_origins_change_nothing(http: httpx.Client) -> None:
         assert "access-control-allow-origin" not in response.headers
         assert (clock(http) == before) is (status != 200)
         before = clock(http)
+    for origins in permutations((("Origin", own), ("Origin", "https://evil.example"))):
+        assert http.post(ADVANCE, json={"by": "1d"}, headers=[*origins]).status_code == 403
 
 
 LINK = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
