@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -30,11 +30,12 @@ LIVE = ("active", "trialing", "past_due", "unpaid", "paused")
 
 
 class View(NamedTuple):
-    """All objects by id, the planned jobs and the clock's instant."""
+    """All objects by id, the planned jobs, the clock's instant, the sessions closed by request."""
 
     objects: Mapping[str, Object]
     jobs: list[Object]
     now: str
+    closed: Collection[str] = ()
 
     def of(self, kind: str, **fields: Any) -> list[Object]:
         return [

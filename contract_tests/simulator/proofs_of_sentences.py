@@ -460,10 +460,10 @@ OF_SESSIONS: Mapping[str, Proof] = {
     ),
     "The last payment failed; the buyer can try again.": status("payment_failed"),
     "Closed by the merchant without a payment.": both(
-        status("expired"), lambda view, one, words: bool(one["expires_at"] > view.now)
+        status("expired"), lambda view, one, words: one["id"] in view.closed
     ),
     "Expired on {expires_at_day} without a payment.": both(
-        status("expired"), lambda view, one, words: bool(one["expires_at"] <= view.now)
+        status("expired"), lambda view, one, words: one["id"] not in view.closed
     ),
     "job next": next_is_said,
 }

@@ -178,8 +178,10 @@ def _session(
         raise invalid_field(
             "status", f"follows the payment under way: call {response}, or cancel it"
         )
+    is_early = old.is_closed or new.expires_at > world.now
+    closed = {"is_closed": new.status == "expired" and is_early}
     if not ("line_items" in changed or "currency" in changed):
-        return {}
+        return closed
     field = _first(changed, "line_items", "currency")
     if old.mode == "subscription" or old.status not in ("open", "payment_failed"):
         raise invalid_field(
@@ -190,9 +192,10 @@ def _session(
     _check_lines(new.line_items, "amount_total")
     subtotal = sum(line.amount_total for line in new.line_items)
     if new.mode == "setup":
-        return {"amount_subtotal": amounts.bounded(world, subtotal, field), "amount_total": 0}
+        subtotal = amounts.bounded(world, subtotal, field)
+        return {**closed, "amount_subtotal": subtotal, "amount_total": 0}
     amounts.chargeable(world, subtotal, new.currency, field)
-    return {"amount_subtotal": subtotal, "amount_total": subtotal}
+    return {**closed, "amount_subtotal": subtotal, "amount_total": subtotal}
 
 
 # -- payment intents

@@ -337,9 +337,13 @@ def test_the_words_of_a_payment_that_is_held(sandbox: Sandbox) -> None:
 
 
 def test_the_words_of_an_expired_session(sandbox: Sandbox) -> None:
-    session = sandbox.session()
-    sandbox.api.post(f"/checkout-sessions/{session['id']}/expire/")
-    assert said_of(sandbox, session) == "Closed by the merchant without a payment."
+    """However late it is, who closed it did."""
+    session, left = sandbox.session(), sandbox.session()
+    sandbox.act(session, "expire")
+    for by in ("0s", "30d"):
+        sandbox.advance(by)
+        assert said_of(sandbox, session) == "Closed by the merchant without a payment."
+    assert said_of(sandbox, left) == "Expired on 1 Jan 2026 without a payment."
 
 
 def test_the_words_of_a_webhook_that_does_not_arrive(sandbox: Sandbox) -> None:

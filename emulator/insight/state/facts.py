@@ -592,7 +592,6 @@ FACTS: Mapping[type[Record], Mapping[str, Fact]] = {
             else {}
         ),
         "is_accepted": _is_accepted,
-        "is_closed": lambda facts, session: session.expires_at > facts.world.now,
         **arranged.FACTS_OF_PAYERS,
         **_failures(_payments("checkout_session")),
     },

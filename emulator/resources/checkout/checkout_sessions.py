@@ -179,6 +179,8 @@ class CheckoutSession(Record, frozen=True, kw_only=True):
     # attempt failed.
     instrument: Annotated[PaymentDetails | None, HIDDEN] = None
     failure: Annotated[str | None, HIDDEN] = None
+    # Whether it expired by its merchant's request, before its time.
+    is_closed: Annotated[bool, HIDDEN] = False
     # The subscription that it began.
     subscription: Annotated[str | None, HIDDEN] = None
 
@@ -339,7 +341,7 @@ def _lines_due(
 def close(world: World, id: str) -> CheckoutSession:
     """POST /checkout-sessions/{id}/expire/, of a session that is not paid."""
     session = require_unexpired(get_or_404(world, CheckoutSession, id))
-    session = STATE_MACHINE.transition(world, session, "expire")
+    session = STATE_MACHINE.transition(world, session, "expire", is_closed=True)
     world.cancel_jobs(session, "checkout_session.expire")
     return session
 
