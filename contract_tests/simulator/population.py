@@ -83,6 +83,7 @@ LINES = [
     for quantity, amount in ((1, 700), (3, 1999))
 ]
 
+SHOP = "https://shop.example.com/"
 AUTOMATIC, BY_INVOICE = "charge_automatically", "send_invoice"
 
 
@@ -157,24 +158,16 @@ def subscribe(
 
 @operation(5, pick=NUMBERS, lines=range(len(LINES)), currency=("XAF", "XAF", "EUR"))
 def invoice(pick: Pick, number: int, lines: int, currency: str) -> Requests:
-    body = {
-        "customer": pick("customer", number).id,
-        "currency": currency,
-        "line_items": LINES[lines],
-    }
+    owner = {"customer": pick("customer", number).id}
+    body = {**owner, "currency": currency, "line_items": LINES[lines]}
     made = yield "POST", "/v1/invoices/", body
     yield "POST", f"/v1/invoices/{made['id']}/finalize/", None
 
 
 @operation(4, mode=("payment", "subscription"), lines=range(len(LINES)))
 def session(pick: Pick, number: int, mode: str, lines: int) -> Requests:
-    body = {
-        "success_url": "https://shop.example.com/",
-        "currency": "XAF",
-        "line_items": LINES[lines],
-        "mode": mode,
-    }
-    yield "POST", "/v1/checkout-sessions/", body
+    sold = {"currency": "XAF", "line_items": LINES[lines], "mode": mode}
+    yield "POST", "/v1/checkout-sessions/", {"success_url": SHOP, **sold}
 
 
 @operation(
@@ -187,26 +180,17 @@ def session(pick: Pick, number: int, mode: str, lines: int) -> Requests:
 def intent(pick: Pick, number: int, capture: str, given: bool, confirm: bool) -> Requests:
     stored = pick("payment_method", number)
     own = {"customer": stored.customer, "payment_method": stored.id} if given else {}
-    made = yield (
-        "POST",
-        "/v1/payment-intents/",
-        {"amount": 5000, "currency": "XAF", "capture_method": capture, **own},
-    )
+    body = {"amount": 5000, "currency": "XAF", "capture_method": capture, **own}
+    made = yield "POST", "/v1/payment-intents/", body
     if confirm:
-        yield (
-            "POST",
-            f"/v1/payment-intents/{made['id']}/confirm/",
-            None if given else {"payment_method": stored.id},
-        )
+        late = None if given else {"payment_method": stored.id}
+        yield "POST", f"/v1/payment-intents/{made['id']}/confirm/", late
 
 
 @operation(2)
 def link(pick: Pick, number: int) -> Requests:
-    yield (
-        "POST",
-        "/v1/payment-links/",
-        {"payment_link_type": "custom", "currency": "XAF", "amount": 25000},
-    )
+    body = {"payment_link_type": "custom", "currency": "XAF", "amount": 25000}
+    yield "POST", "/v1/payment-links/", body
 
 
 @operation(
@@ -225,20 +209,14 @@ def refund(pick: Pick, number: int, amount: int | None) -> Requests:
 
 @operation(3, pick=NUMBERS, collection=(AUTOMATIC, BY_INVOICE))
 def change(pick: Pick, number: int, collection: str) -> Requests:
-    yield (
-        "PATCH",
-        f"/v1/subscriptions/{pick('subscription', number).id}/",
-        {"collection_method": collection},
-    )
+    id = pick("subscription", number).id
+    yield "PATCH", f"/v1/subscriptions/{id}/", {"collection_method": collection}
 
 
 @operation(2, pick=NUMBERS, later=(True, False))
 def end(pick: Pick, number: int, later: bool) -> Requests:
-    yield (
-        "PATCH",
-        f"/v1/subscriptions/{pick('subscription', number).id}/",
-        {"cancel_at_period_end": later},
-    )
+    id = pick("subscription", number).id
+    yield "PATCH", f"/v1/subscriptions/{id}/", {"cancel_at_period_end": later}
 
 
 @operation(3, pick=NUMBERS, phone=(0, 1, 3, 6, None))
@@ -268,11 +246,8 @@ def endpoint(pick: Pick, number: int, enabled: bool) -> Requests:
 )
 def pay(pick: Pick, number: int, path: str, method: int) -> Requests:
     buyer = {"customer": {"name": "Awa", "email": "awa@example.com"}} if path != "invoices" else {}
-    yield (
-        "POST",
-        f"/_emulator/{path}/{pick(kind_of(path), number).id}/pay",
-        {"method": METHODS[method], **buyer},
-    )
+    id = pick(kind_of(path), number).id
+    yield "POST", f"/_emulator/{path}/{id}/pay", {"method": METHODS[method], **buyer}
 
 
 @operation(
@@ -303,8 +278,7 @@ def limited_link(pick: Pick, number: int) -> Requests:
 @operation(1)
 def setup(pick: Pick, number: int) -> Requests:
     """A session that saves a method without a charge."""
-    success = "https://shop.example.com/"
-    body = {"currency": "XAF", "mode": "setup", "success_url": success, "line_items": []}
+    body = {"currency": "XAF", "mode": "setup", "success_url": SHOP, "line_items": []}
     yield "POST", "/v1/checkout-sessions/", body
 
 

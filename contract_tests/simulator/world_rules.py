@@ -125,12 +125,8 @@ def intents(rows: Rows) -> Iterator[str]:
         "canceled": ("failed", "canceled"),
     }
     for intent in rows.all("payment_intent"):
-        id, status, held, received = (
-            intent["id"],
-            intent["status"],
-            intent["amount_capturable"],
-            intent["amount_received"],
-        )
+        id, status = intent["id"], intent["status"]
+        held, received = intent["amount_capturable"], intent["amount_received"]
         if held + received > intent["amount"] or (received > 0, held > 0) != (
             status == "succeeded",
             status == "requires_capture",
@@ -385,11 +381,8 @@ def events(rows: Rows) -> Iterator[str]:
     for kind in ("customer", "subscription"):
         for row in rows.all(kind):
             rows.meet(f"creation of a {kind}")
-            if counts[f"{kind}.created", row["id"]] != 1:
-                yield (
-                    f"{kind}.created of {row['id']} was emitted"
-                    f" {counts[f'{kind}.created', row['id']]} times"
-                )
+            if (times := counts[f"{kind}.created", row["id"]]) != 1:
+                yield f"{kind}.created of {row['id']} was emitted {times} times"
 
 
 def jobs(rows: Rows) -> Iterator[str]:
