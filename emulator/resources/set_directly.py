@@ -124,7 +124,9 @@ def _plan_session(world: World, old: CheckoutSession, new: CheckoutSession) -> N
             world.jobs.where("about", intent.id) if intent else []
         )
         for job in waiting:
-            if job.name in ("payment_intent.unconfirmed", "checkout_session.unconfirmed"):
+            is_check = job.name in ("payment_intent.unconfirmed", "checkout_session.unconfirmed")
+            # A prompt on a phone has a time of its own (B-54).
+            if is_check and "code" not in job.data:
                 world.replace(job, due=max(min(job.due, new.expires_at), world.now))
         if not waiting and (
             intent is None or intent.status not in payment_intents.INTENTS_UNDER_WAY
@@ -141,12 +143,7 @@ def _plan_intent(world: World, old: PaymentIntent, new: PaymentIntent) -> None:
         return
     action = new.next_action or {}
     if action.get("type") == "confirm_on_phone":
-        world.schedule(
-            action.get("expires_at", world.now),
-            "payment_intent.answer",
-            new,
-            code="MOBILE_MONEY_TIMEOUT",
-        )
+        payment_intents.end_unanswered(world, new, action.get("expires_at", world.now))
     else:
         ends = calendar.plus(world.now, seconds=settings(world).confirmation_timeout)
         world.schedule(ends, "payment_intent.unconfirmed", new)

@@ -555,6 +555,7 @@ def test_a_prompt_says_what_is_asked(handset: Sandbox) -> None:
     }
     assert prompts(handset, PHONE.removeprefix("+")) == [prompt]
     assert prompts(handset, "+24177000000") == []
+    assert [job["kind"] for job in schedule(handset)] == ["payment_intent.unconfirmed"]
 
 
 def test_what_the_buyer_says_counts_at_once(handset: Sandbox) -> None:
@@ -568,6 +569,7 @@ def test_what_the_buyer_says_counts_at_once(handset: Sandbox) -> None:
         intent = asked(handset, phone)
         assert answer(handset, {"answer": "ignore"}, phone) == intent
         assert [prompt["payment_intent"] for prompt in prompts(handset, phone)] == [intent["id"]]
+        assert [job["kind"] for job in schedule(handset)] == ["payment_intent.unconfirmed"]
         answered = answer(handset, buyer_answer, phone)
         assert (answered["id"], answered["status"]) == (
             intent["id"],

@@ -213,13 +213,9 @@ def answer_prompt(world: World, number: str, body: Mapping[str, Any]) -> Payment
         raise invalid_field("pin", "is taken with the answer approve only")
     intent = _prompted(world, number, body.get("payment_intent"))
     if body["answer"] == "ignore":
-        world.cancel_jobs(intent, "payment_intent.answer")
-        world.schedule(
-            (intent.next_action or {})["expires_at"],
-            "payment_intent.answer",
-            intent,
-            code=UNANSWERED,
-        )
+        world.cancel_jobs(intent, *payment_intents.ENDINGS)
+        ends = (intent.next_action or {})["expires_at"]
+        payment_intents.end_unanswered(world, intent, ends)
         return intent
     return payment_intents.answer(
         world, intent, _verdict(world, intent) if body["answer"] == "approve" else REJECTED

@@ -127,6 +127,11 @@ class OperatorDecision(msgspec.Struct, frozen=True, kw_only=True):
     returns: bool = False
 
     @property
+    def is_unanswered(self) -> bool:
+        """Whether there is no answer, since the buyer does not confirm on the phone in time."""
+        return self.code == UNANSWERED
+
+    @property
     def data(self) -> dict[str, str]:
         """The data of the job in which the operator answers."""
         return {"code": self.code} if self.code else {}

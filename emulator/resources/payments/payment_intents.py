@@ -16,6 +16,7 @@ from emulator.core import calendar
 from emulator.core.calendar import Timestamp
 from emulator.core.errors import ERRORS, ApiError
 from emulator.core.handlers import get_handler, get_or_404, list_handler
+from emulator.core.jobs import Job
 from emulator.core.records import HIDDEN, N_, Metadata, Record, no_metadata, pick
 from emulator.core.state_machine import StateMachine
 from emulator.core.unit_of_work import OpenPage
@@ -239,7 +240,9 @@ def charge(
         world.enqueue(OpenPage(url=page))
     intent = _submit(world, intent, details, decision)
     if decision.step:
-        world.schedule(decision.due, "payment_intent.unconfirmed", intent)
+        world.schedule(decision.due, UNCONFIRMED_JOB, intent)
+    elif decision.due > world.now and details.type == "mobile_money" and decision.is_unanswered:
+        end_unanswered(world, intent, decision.due)
     elif decision.due > world.now:
         world.schedule(decision.due, "payment_intent.answer", intent, **decision.data)
     else:
@@ -262,6 +265,11 @@ def _submit(
         deposit = _open_deposit(world, intent, intent.amount)
         return STATE_MACHINE.transition(world, intent, "submit", transaction=deposit.id)
     return STATE_MACHINE.transition(world, intent, "submit")
+
+
+def end_unanswered(world: World, intent: PaymentIntent, due: Timestamp) -> None:
+    """Plan that it fails at ``due``, when the buyer has not confirmed it on the phone (B-54)."""
+    world.schedule(due, UNCONFIRMED_JOB, intent, code=operator.UNANSWERED)
 
 
 NOT_CONFIRMED = "PAYMENT_METHOD_NOT_SUPPORTED"
@@ -360,14 +368,21 @@ def close_deposit(world: World, intent: PaymentIntent, trigger: str, **changes: 
         transactions.STATE_MACHINE.transition(world, deposit, trigger, **changes)
 
 
+def _unconfirmed(world: World, intent: PaymentIntent, job: Job) -> None:
+    """Fail a payment whose buyer has not confirmed it on the phone, or passed the card's check."""
+    if (code := job.data.get("code")) is not None:
+        fail(world, intent, code)
+    else:
+        fail(world, intent, NOT_CONFIRMED, UNCONFIRMED)
+
+
+UNCONFIRMED_JOB = "payment_intent.unconfirmed"
+
 JOBS = {
     "payment_intent.answer": STATE_MACHINE.job(
         "succeed", lambda world, intent, job: answer(world, intent, job.data.get("code"))
     ),
-    # The buyer has not passed the check of the card in time.
-    "payment_intent.unconfirmed": STATE_MACHINE.job(
-        "fail", lambda world, intent, _: fail(world, intent, NOT_CONFIRMED, UNCONFIRMED)
-    ),
+    UNCONFIRMED_JOB: STATE_MACHINE.job("fail", _unconfirmed),
 }
 
 ENDINGS = tuple(JOBS)
