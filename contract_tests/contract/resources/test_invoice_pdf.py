@@ -169,6 +169,26 @@ def test_it_speaks_the_customers_language_else_english(sandbox: Sandbox, metadat
     assert [label for label in (french if is_french else ["Billed to"]) if label not in text] == []
 
 
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [
+        ("en", "A payment of 5,000 XAF is being processed."),
+        ("fr", "Un paiement de 5 000 XAF est en cours."),
+    ],
+)
+def test_it_says_that_a_payment_is_under_way(sandbox: Sandbox, language: str, words: str) -> None:
+    """B-102: the PDF and its email, until the payment has an outcome."""
+    invoice = an_invoice(sandbox, sandbox.customer(metadata={"language": language}))
+    sandbox.buy(invoice, {"type": "bank_transfer", "iban": "FR7630006000011234567890189"})
+    sandbox.act(invoice, "send")
+    email = sandbox.control.get("/emails", page_size=1)["data"][0]["id"]
+    html = sandbox.control.request("GET", f"/emails/{email}/html").text
+    assert words in " ".join(html.split())
+    assert words in pdfs.text(pdf_of(sandbox, invoice))
+    sandbox.advance("1d")
+    assert words not in pdfs.text(pdf_of(sandbox, invoice))
+
+
 SCRIPTS = (
     "Zoé Ñandú",
     "Ελένη Παππά",

@@ -17,6 +17,7 @@ from emulator.core import calendar
 from emulator.core.records import N_
 from emulator.presentation.languages.language import language_of
 from emulator.presentation.languages.wording import (
+    BEING_PROCESSED,
     HEADLINES,
     PAYMENT_METHOD_TYPES,
     adjustments,
@@ -138,6 +139,9 @@ def _invoice(email: Email, builder: EmailBuilder) -> EmailContent:
                 "Here is your invoice {number}. It is attached as a PDF.",
                 number=invoice.invoice_number,
             ),
+            _(BEING_PROCESSED, amount=builder.money(email.under_way, invoice.currency))
+            if email.under_way
+            else "",
             invoice.description or "",
         ],
         [

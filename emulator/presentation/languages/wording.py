@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from emulator.core.records import N_
 from emulator.document.paths import fixture
 from emulator.presentation.languages.language import Language
 from emulator.resources.app import amounts
@@ -72,6 +73,9 @@ def failure_for_buyers(language: Language, subscription: Subscription, merchant:
 
 
 # -- texts of an invoice
+
+
+BEING_PROCESSED = N_("A payment of {amount} is being processed.")
 
 
 def buyers_step(record: Any) -> str | None:

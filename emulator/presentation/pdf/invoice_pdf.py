@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from emulator.presentation.languages.language import language_of
 from emulator.presentation.languages.wording import (
+    BEING_PROCESSED,
     HEADLINES,
     INVOICE_STATUSES,
     buyers_step,
@@ -198,6 +199,10 @@ class _InvoiceLayout:
             HEADLINES[invoice.status], amount=amount, day=self._day(invoice.due_date)
         )
         sheet.put(text, HEADLINE, LEFT, RIGHT - LEFT, role="H2")
+        if under_way := self.document.under_way:
+            sheet.y += 4
+            paid = self.gettext(BEING_PROCESSED, amount=self._money(under_way))
+            sheet.put(paid, BODY, LEFT, RIGHT - LEFT)
         if buyers_step(invoice):
             sheet.y += 6
             self._button()

@@ -19,11 +19,12 @@ from emulator.core.records import Metadata, Record
 from emulator.core.world import World
 from emulator.resources.app.settings import Merchant, merchant_name, settings
 from emulator.resources.billing import renewals
-from emulator.resources.billing.invoices import Invoice, addressee
+from emulator.resources.billing.invoices import STATE_MACHINE, Invoice, addressee
 from emulator.resources.billing.subscriptions import Subscription
 from emulator.resources.catalog.plans import SubscriptionPlan
 from emulator.resources.catalog.products import Product
 from emulator.resources.customers.customer_records import Customer
+from emulator.resources.payments import payment_intents
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.refunds import Receipt, Refund
 from emulator.resources.payments.transactions import Transaction
@@ -32,13 +33,17 @@ from emulator.resources.payments.transactions import Transaction
 
 
 class InvoiceDocument(msgspec.Struct, frozen=True, kw_only=True):
-    """An invoice's PDF content; ``seller``: merchant's settings; a deleted customer is None."""
+    """An invoice's PDF content; ``seller``: merchant's settings; a deleted customer is None.
+
+    ``under_way``: the amount (minor units) of its payment that is under way (B-102).
+    """
 
     merchant: str
     language: str
     invoice: Invoice
     customer: Customer | None
     seller: Merchant | None = None
+    under_way: int | None = None
 
 
 def language_of(world: World, customer: Customer | None) -> str:
@@ -69,7 +74,15 @@ def show(world: World, id: str, query: Query) -> InvoiceDocument:
         invoice=invoice,
         customer=customer,
         seller=settings(world).merchant,
+        under_way=_under_way(world, invoice),
     )
+
+
+def _under_way(world: World, invoice: Invoice) -> int | None:
+    """Return the amount (minor units) of a payment that can pay what is owed (B-62)."""
+    is_owed = STATE_MACHINE.allows(invoice, "pay")
+    intent = payment_intents.current_payment(world, invoice) if is_owed else None
+    return None if intent is None else intent.amount
 
 
 def invoice_token_error() -> ApiError:
@@ -90,7 +103,7 @@ class Email(Record, frozen=True, kw_only=True):
     ``images`` the names and picture URLs of the products, ``again_at`` when a failed charge is
     retried, ``lines`` what was paid for where there is no invoice: quantity, name and minor units,
     ``first_payment`` the total (minor units) that is charged at the end of a trial, ``under_way``
-    the sum (minor units) of the payments that were under way when the subscription ended.
+    the sum (minor units) of the payments of its subscription or invoice that were under way.
     """
 
     prefix: ClassVar[str] = "mail"
@@ -157,7 +170,8 @@ def _images(
 def invoice(world: World, invoice: Invoice) -> None:
     """Write an invoice, with its PDF and a link to its payment page (Invoices; B-41, B-44)."""
     if (to := addressee(world, invoice)) is not None:
-        write(world, "invoice", to, world.get(Customer, invoice.customer), {"invoice": invoice})
+        about = {"invoice": invoice, "under_way": _under_way(world, invoice)}
+        write(world, "invoice", to, world.get(Customer, invoice.customer), about)
 
 
 def receipt(world: World, transaction: Transaction) -> None:
