@@ -113,27 +113,20 @@ def test_a_careful_client_has_a_clean_audit(
     sandbox.api.get(f"/checkout-sessions/{session['id']}/")
     report = audit(sandbox)
     assert report["findings"] == []
-    assert {rule["rule"] for rule in report["kept"]} >= {
-        *("ignored-retry-after", "unsafe-retry", "idempotency-key-reused", "retried-too-soon"),
-        *(
-            "retried-too-often",
-            "refund-without-key",
-            "completion-unconfirmed",
-            "session-id-escaped",
-        ),
-        *("slow-webhook-response", "webhook-not-acknowledged", "webhook-basic"),
-    }
+    kept = (
+        "ignored-retry-after unsafe-retry idempotency-key-reused retried-too-soon retried-too-often"
+        " refund-without-key completion-unconfirmed session-id-escaped slow-webhook-response"
+        " webhook-not-acknowledged webhook-basic"
+    )
+    assert {rule["rule"] for rule in report["kept"]} >= set(kept.split())
 
 
 def test_a_client_that_waits_longer_than_half_a_minute_has_no_time_limit(
     sandbox: Sandbox, seconds: Seconds
 ) -> None:
     """One of thirty seconds is a limit; the helpers for tests wait as long as an advance takes."""
-    for passed, agent, count in (
-        (40, "payments-emulator", 0),
-        (30, "shop/1.0", 0),
-        (40, "shop/1.0", 1),
-    ):
+    waits = ((40, "payments-emulator", 0), (30, "shop/1.0", 0), (40, "shop/1.0", 1))
+    for passed, agent, count in waits:
         seconds.step = passed
         send(sandbox, "GET", "/customers/", **{"User-Agent": agent})
         assert len(broken_by(sandbox, "no-time-limit")) == count
@@ -191,7 +184,11 @@ def test_many_small_pages_are_found(sandbox: Sandbox, seconds: Seconds) -> None:
 
 
 def test_a_session_whose_outcome_was_never_checked_is_found(sandbox: Sandbox) -> None:
-    """Reads before the payment prove nothing; the emulator's own session is not the client's."""
+    """Reads before the payment prove nothing; nor does an inbox, whose webhooks nobody reads. The
+    emulator's own session is not the client's.
+    """
+    inbox = f"{sandbox.url}/_emulator/inbox/shop?app={sandbox.key.removeprefix('sk_test_')}"
+    sandbox.endpoint(inbox, "checkout.session.completed")
     sandbox.control.post("/trigger", {"event": "checkout.session.completed"})
     url = "https://shop.example.com/thanks?session=%7BCHECKOUT_SESSION_ID%7D"
     path = f"/checkout-sessions/{sandbox.session(success_url=url)['id']}/"
@@ -200,6 +197,7 @@ def test_a_session_whose_outcome_was_never_checked_is_found(sandbox: Sandbox) ->
     assert broken_by(sandbox, "session-id-escaped") == [made["id"]]
     for confirmation in (path, "/checkout-sessions/"):
         sandbox.buy(sandbox.api.get(path) if confirmation == path else sandbox.session())
+        sandbox.settle()
         assert len(broken_by(sandbox, "completion-unconfirmed")) == 1
         sandbox.api.get(confirmation)
         assert broken_by(sandbox, "completion-unconfirmed") == []
@@ -211,15 +209,11 @@ def test_a_secret_out_of_place_is_found(sandbox: Sandbox, receiver: Receiver) ->
     sandbox.subscribe()
     sandbox.api.http.get(sandbox.invoices("pdf_url")[0])
     assert broken_by(sandbox, "secret-exposed") == []
+    body = {"metadata": {"secret": "whsec_4fKq9ZsT1mVbX7cR2yLdH8wN"}}
     sent = [
         send(sandbox, "GET", f"/customers/?search={sandbox.key}"),
         send(sandbox, "GET", f"/customers/{sandbox.key}/"),
-        send(
-            sandbox,
-            "POST",
-            "/customers/",
-            {"metadata": {"secret": "whsec_4fKq9ZsT1mVbX7cR2yLdH8wN"}},
-        ),
+        send(sandbox, "POST", "/customers/", body),
     ]
     assert broken_by(sandbox, "secret-exposed") == sent[::-1]
     assert sandbox.key not in str(audit(sandbox))

@@ -165,6 +165,9 @@ class ClientHistory:
             if not urlsplit(endpoint.url).path.startswith(INBOXES):
                 self.endpoints[endpoint.id] = endpoint
         for delivery in self.world.table(WebhookDelivery):
+            if delivery.webhook not in self.endpoints:
+                continue
+            self.deliveries.append(delivery)
             event = self.world.get(Event, delivery.event)
             if (
                 event
@@ -172,8 +175,6 @@ class ClientHistory:
                 and delivery.status == "succeeded"
             ):
                 self.notified.add(event.about)
-            if delivery.webhook in self.endpoints:
-                self.deliveries.append(delivery)
 
 
 def _repeated(groups: list[list[Request]]) -> list[Repetition]:
