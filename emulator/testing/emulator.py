@@ -57,7 +57,11 @@ class AsyncEmulator(awaited.AsyncEmulator):
         """``async with emulator.expect("invoice.paid"):`` fails on missing or unexpected events."""
         expectation = self.plain.expect(*types)
         await asyncio.to_thread(expectation.__enter__)
-        yield
+        try:
+            yield
+        except BaseException as error:
+            expectation.__exit__(type(error), error, error.__traceback__)
+            raise
         await asyncio.to_thread(expectation.__exit__, None, None, None)
 
     async def __aenter__(self) -> AsyncEmulator:
@@ -69,8 +73,10 @@ class AsyncEmulator(awaited.AsyncEmulator):
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self.webhooks.stop_forwarding()
-        await self.client.aclose()
+        try:
+            await self.webhooks.stop_forwarding()
+        finally:
+            await self.client.aclose()
 
 
 class Emulator(BaseEmulator):
@@ -141,5 +147,7 @@ class Emulator(BaseEmulator):
         return await self._awaited.__aenter__()
 
     async def __aexit__(self, *_: object) -> None:
-        await self._awaited.client.aclose()
-        await asyncio.to_thread(self.close)
+        try:
+            await self._awaited.client.aclose()
+        finally:
+            await asyncio.to_thread(self.close)

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import nullcontext
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -416,14 +417,12 @@ async def test_it_pays_expects_and_goes_back(world: Emulator) -> None:
         session = await asyncio.to_thread(world.session)
         before = await emulator.snapshot()
         await emulator.fail_next(code="INSUFFICIENT_FUNDS")
-        assert (await emulator.pay(session, phone="+24177000000"))["last_error"][
-            "code"
-        ] == "INSUFFICIENT_FUNDS"
+        failed = await emulator.pay(session, phone="+24177000000")
+        assert failed["last_error"]["code"] == "INSUFFICIENT_FUNDS"
         assert (await emulator.pay(session))["status"] == "succeeded"
         assert (await emulator.emails.wait_for("receipt"))["to"] == "customer-1@example.com"
-        assert (await emulator.events.wait_for("checkout.session.completed"))[
-            "type"
-        ] == "checkout.session.completed"
+        done = await emulator.events.wait_for("checkout.session.completed")
+        assert done["type"] == "checkout.session.completed"
         assert await emulator.ledger.balanced()
         assert (await emulator.ledger.totals())["XAF"]["buyers"] == -3000
         before.restore()
@@ -436,9 +435,26 @@ async def test_it_pays_expects_and_goes_back(world: Emulator) -> None:
         with pytest.raises(AssertionError, match=r"did not happen: invoice.paid"):
             async with emulator.expect("invoice.paid"):
                 pass
-        with pytest.raises(ZeroDivisionError):
-            async with emulator.expect("invoice.paid"):
-                raise ZeroDivisionError
+
+
+@run
+async def test_an_expectation_ends_with_its_block(
+    world: Emulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the block raises reaches the plain one, which it leaves first."""
+    left: list[object] = []
+
+    class Expectation(nullcontext[None]):
+        def __exit__(self, *raised: object) -> None:
+            left.append(raised[0])
+
+    monkeypatch.setattr(world, "expect", lambda *types: Expectation())
+    async with AsyncEmulator(world) as emulator:
+        for error in (ZeroDivisionError, asyncio.CancelledError):
+            with pytest.raises(error):
+                async with emulator.expect("invoice.paid"):
+                    raise error
+    assert left == [ZeroDivisionError, asyncio.CancelledError]
 
 
 def test_another_loop_than_that_of_asyncio_is_refused_with_the_way_out(world: Emulator) -> None:
