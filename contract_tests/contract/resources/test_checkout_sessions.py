@@ -43,10 +43,8 @@ def test_a_new_session_has_its_defaults(sandbox: Sandbox) -> None:
         url,
     )
     assert session["line_items"] == [{"product": None, **LINE, "amount_total": 30000}]
-    assert (
-        session["payment_method_types"]
-        == sandbox.session(payment_method_types=[])["payment_method_types"]
-    )
+    expected = sandbox.session(payment_method_types=[])["payment_method_types"]
+    assert session["payment_method_types"] == expected
     assert session["payment_method_types"] == EVERY_TYPE
     assert session["expires_at"] == "2026-01-01T00:30:00.000Z"
 

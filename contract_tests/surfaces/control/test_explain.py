@@ -183,10 +183,8 @@ def test_a_job_that_failed_is_reported_with_its_cause(
     sandbox.control.post("/clock/advance", {"by": "P1M"})
     response = explain(sandbox, subscription)
     failed = step(response, "job", "job subscription.renew")
-    assert (
-        failed["summary"]
-        == "job subscription.renew failed and was undone: ArithmeticError: does not add up"
-    )
+    expected = "job subscription.renew failed and was undone: ArithmeticError: does not add up"
+    assert failed["summary"] == expected
     assert failed["caused_by"] == step(response, "job", "job subscription.charge")["id"]
 
 
@@ -265,18 +263,14 @@ def test_the_names_of_objects(sandbox: Sandbox) -> None:
     assert [plain(name) for name in names.values()] == [
         *("Awa Diop · Premium · 5,000 XAF / month", "Premium · 5,000 XAF / month", "Awa Diop")
     ]
-    assert (
-        plain(sandbox.control.get("/names", ids=plan, language="fr")[plan])
-        == "Premium · 5 000 XAF / mois"
-    )
+    expected = "Premium · 5 000 XAF / mois"
+    assert plain(sandbox.control.get("/names", ids=plan, language="fr")[plan]) == expected
 
 
 def test_the_words_of_an_active_subscription_in_french(sandbox: Sandbox) -> None:
     good = sandbox.subscribe()
-    assert (
-        said_of(sandbox, good, "fr")
-        == "Actif : 5 000 XAF / mois. Il se renouvelle le 1er févr. 2026."
-    )
+    expected = "Actif : 5 000 XAF / mois. Il se renouvelle le 1er févr. 2026."
+    assert said_of(sandbox, good, "fr") == expected
 
 
 def test_the_words_of_a_subscription_whose_payments_fail(sandbox: Sandbox) -> None:
@@ -647,7 +641,5 @@ def test_what_broke_it_is_named_with_the_request_before_it(
     summary = {"summary": f"POST /_emulator{path}"}
     assert [broken["cause"], broken["earlier"]] == [{"id": id, **summary} for id in requests]
     post = summary["summary"]
-    assert (
-        broken["summary"]
-        == f"{broken['account']} is off by 5,000 XAF: {post} ({requests[0]}); before it {post}"
-    )
+    expected = f"{broken['account']} is off by 5,000 XAF: {post} ({requests[0]}); before it {post}"
+    assert broken["summary"] == expected

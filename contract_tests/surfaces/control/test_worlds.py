@@ -339,10 +339,8 @@ def test_a_restored_or_exported_world_is_the_one_that_was_saved(
         assert replay.headers["idempotent-replayed"] == "true"
         assert world.advance("40d")["events"] == later
         assert world.invoices("invoice_number", "created_at") == invoices
-        assert (
-            world.subscription(subscription["id"])["current_period_end"]
-            == "2026-03-01T00:00:00.000Z"
-        )
+        expected = "2026-03-01T00:00:00.000Z"
+        assert world.subscription(subscription["id"])["current_period_end"] == expected
 
 
 def test_an_export_is_a_file_of_tinydb(sandbox: Sandbox, tmp_path: Path) -> None:
