@@ -229,19 +229,27 @@ def test_the_status_of_a_response_decides(
         sandbox.customer()
         *_, delivery = sandbox.deliveries(endpoint)
         assert (delivery["status"], delivery["attempt_count"]) == (becomes, 1), status
-        assert (
-            becomes != "failed"
-            or status >= 300
-            or "must answer 200" in delivery["attempts"][0]["error"]
-        )
+        is_refused = becomes == "failed" and status < 300
+        assert not is_refused or "must answer 200" in delivery["attempts"][0]["error"]
         sandbox.advance("2d")
         later = [200] if becomes == "pending" else []
         *_, delivery = sandbox.deliveries(endpoint)
         assert [attempt["status_code"] for attempt in delivery["attempts"]] == [status, *later]
-        assert (delivery["status"], delivery["next_attempt_at"]) == (
-            "succeeded" if later else becomes,
-            None,
-        ), status
+        fate = ("succeeded" if later else becomes, None)
+        assert (delivery["status"], delivery["next_attempt_at"]) == fate, status
+
+
+@pytest.mark.parametrize(("success", "succeeded"), [("200", 0), ("2xx", 1)])
+def test_an_advance_counts_what_is_success(
+    sandbox: Sandbox, receiver: Receiver, success: str, succeeded: int
+) -> None:
+    """B-84, B-91: one attempt, answered with 204."""
+    sandbox.settings(assumptions={"webhook_success": success})
+    sandbox.endpoint(receiver.url, "invoice.payment_overdue")
+    sandbox.invoice()
+    receiver.statuses = [204]
+    counted = sandbox.advance("31d")["deliveries"]
+    assert counted == {"succeeded": succeeded, "failed": 1 - succeeded}
 
 
 def test_a_receiver_without_a_response_is_tried_again(

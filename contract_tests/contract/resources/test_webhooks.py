@@ -187,10 +187,8 @@ def test_the_setting_webhook_http_may_allow_any_host_or_none(
     """B-82; 0.0.0.0 is no loopback address, but leads to this machine."""
     url = receiver.url.replace("127.0.0.1", "0.0.0.0")
     sandbox.settings(webhook_http="never")
-    assert (
-        rejected(sandbox, receiver.url, "INVALID_FIELD")["message"]
-        == "url: must be an https:// URL"
-    )
+    expected = "url: must be an https:// URL"
+    assert rejected(sandbox, receiver.url, "INVALID_FIELD")["message"] == expected
     assert receiver.received == []
     sandbox.settings(webhook_http="any")
     assert sandbox.endpoint(url)["url"] == url

@@ -121,10 +121,8 @@ def test_a_customers_sums_are_by_currency_with_refunds_apart(sandbox: Sandbox) -
     assert said(sandbox, customer) == (
         "Has paid 103.42 EUR and 5,000 XAF, 28.35 EUR of it refunded."
     )
-    assert (
-        said(sandbox, customer, "fr")
-        == "A payé 103,42 EUR et 5 000 XAF, dont 28,35 EUR remboursés."
-    )
+    expected = "A payé 103,42 EUR et 5 000 XAF, dont 28,35 EUR remboursés."
+    assert said(sandbox, customer, "fr") == expected
 
 
 def test_an_invoice_paid_elsewhere_says_so(sandbox: Sandbox) -> None:
