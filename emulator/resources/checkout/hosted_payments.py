@@ -65,8 +65,9 @@ def save_method(world: World, session: CheckoutSession, details: PaymentDetails)
     decision = operator.on_save(
         world, details, customer=session.customer, latest=session.expires_at
     )
-    if decision.step:
-        world.schedule(decision.due, "checkout_session.unconfirmed", session)
+    is_prompted = details.type == "mobile_money" and decision.due > world.now
+    if decision.step or (is_prompted and decision.is_unanswered):
+        world.schedule(decision.due, "checkout_session.unconfirmed", session, **decision.data)
     elif decision.due > world.now:
         world.schedule(decision.due, "checkout_session.answer", session, **decision.data)
     else:
@@ -86,8 +87,11 @@ def is_saving(session: CheckoutSession) -> bool:
 
 def asks_for_check(world: World, session: CheckoutSession) -> bool:
     """Return whether the buyer has to pass a card check before the card is saved (B-54)."""
-    planned = (job.name for job in world.jobs.where("about", session.id))
-    return is_saving(session) and "checkout_session.unconfirmed" in planned
+    # That of a prompt on a phone has a code.
+    return is_saving(session) and any(
+        job.name == "checkout_session.unconfirmed" and "code" not in job.data
+        for job in world.jobs.where("about", session.id)
+    )
 
 
 def answer_now(world: World, id: str, code: str | None) -> CheckoutSession:
@@ -192,9 +196,13 @@ JOBS = {
     "checkout_session.answer": STATE_MACHINE.job(
         "complete", lambda world, session, job: _answer(world, session, job.data.get("code"))
     ),
-    # The buyer has not passed the check of the card to be saved in time (B-54).
+    # The buyer has not passed the check of the card to be saved, or not answered the prompt on the
+    # phone, in time (B-54).
     "checkout_session.unconfirmed": STATE_MACHINE.job(
-        "fail", lambda world, session, _: checkout_sessions.fail(world, session, "unconfirmed")
+        "fail",
+        lambda world, session, job: checkout_sessions.fail(
+            world, session, job.data.get("code", "unconfirmed")
+        ),
     ),
 }
 
