@@ -8,6 +8,7 @@ says what it has left out.
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -98,6 +99,13 @@ def is_here(program: str) -> bool:
     if program in LINT:
         return find_spec(program) is not None
     return bool(postgres.NGINX if program == "nginx" else shutil.which(program))
+
+
+def pytest_collection_finish() -> None:
+    """Have the garbage collector look less often, and never at modules and collected tests."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
