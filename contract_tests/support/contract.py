@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -65,10 +65,11 @@ class Contract:
         for operation in self.operations:
             template = operation.path.split("/")
             self._by_length[operation.method, len(template)].append((template, operation))
+        self.operation = lru_cache(4096)(self._find_operation)
         self._response = cache(self._find_response)
         self._shape = cache(self._find_shape)
 
-    def operation(self, method: str, path: str) -> Operation | None:
+    def _find_operation(self, method: str, path: str) -> Operation | None:
         """Return the operation a request is for; literal segments win over parameters."""
         segments = path.removeprefix(self.base_path).split("/")
         if segments == ["", "reset", ""]:
