@@ -91,7 +91,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """
     for item in items:
         for folder, programs in NEEDS.items():
-            if HERE / folder in item.path.parents:
+            if item.path.is_relative_to(HERE / folder):
                 item.add_marker(pytest.mark.needs(*programs))
     fast_only = config.option.markexpr == "fast"
     for item in list(items):

@@ -68,6 +68,7 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """End on SIGTERM as on Ctrl-C: a plain SIGTERM would leave servers and browsers behind."""
+    gc.set_threshold(20_000)  # a tenth of an import is else the search for garbage
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.default_int_handler)
 
@@ -102,10 +103,15 @@ def is_here(program: str) -> bool:
 
 
 def pytest_collection_finish() -> None:
-    """Have the garbage collector look less often, and never at modules and collected tests."""
+    """Have the garbage collector leave modules and collected tests alone."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(20_000)
+
+
+def pytest_unconfigure() -> None:
+    """Look through everything for warnings once: pytest does it five times, for PyPy."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
