@@ -163,13 +163,15 @@ class OperationHandler:
     def __init__(
         self,
         operation: AbstractOperation,
-        definition: Definition,
+        documented: DocumentedApi,
         execute: Executor,
         published: Definition | None = None,
     ) -> None:
         self.operation_id: str = operation.operation_id
         self.function: Callable[..., Any] = operation.function
         self._method: str = operation.method
+        self._documented = documented
+        definition = documented.definitions[self.operation_id]
         self._execute = execute
         self._published = published
         parameters = definition["parameters"]
@@ -177,7 +179,7 @@ class OperationHandler:
         schemas = {name: part["schema"] for name, part in query.items()}
         self.query_names = frozenset(query)
         self.header_names = [part["name"] for part in parameters if part["in"] == "header"]
-        self._parameters = {name: CompiledSchema(schema) for name, schema in schemas.items()}
+        self._parameters = {name: documented.schema(schema) for name, schema in schemas.items()}
         self._repeatable = {
             name
             for name, part in query.items()
@@ -190,7 +192,7 @@ class OperationHandler:
         request_body = definition.get("requestBody", {})
         content = request_body.get("content", {})
         self._max_bytes = (SNAPSHOT if request_body.get("x-large-body") else BODY).most
-        self._body = CompiledSchema(content["application/json"]["schema"]) if content else None
+        self._body = _json_schema(content, documented.schema)
         # The body of a GET or a DELETE has no meaning (RFC 9110) and is ignored.
         self._body_schema = self._body or (NO_BODY if self._method == "post" else None)
         self.status: int = next(
@@ -356,19 +358,23 @@ class OperationHandler:
 
     @cached_property
     def _response(self) -> CompiledSchema | None:
-        return _json_schema(self._content)
+        return _json_schema(self._content, self._documented.schema)
 
     @cached_property
     def _judges(self) -> list[CompiledSchema]:
         """The response's schemas: the published one, and ours, which also checks timestamps."""
         responses = (self._published or {}).get("responses", {})
-        published = _json_schema(responses.get(str(self.status), {}).get("content", {}))
+        published = _json_schema(
+            responses.get(str(self.status), {}).get("content", {}), CompiledSchema
+        )
         return [schema for schema in (published, self._response) if schema is not None]
 
 
-def _json_schema(content: Mapping[str, Any]) -> CompiledSchema | None:
+def _json_schema(
+    content: Mapping[str, Any], compiled: Callable[[dict[str, Any]], CompiledSchema]
+) -> CompiledSchema | None:
     media = content.get("application/json")
-    return CompiledSchema(media["schema"]) if media else None
+    return compiled(media["schema"]) if media else None
 
 
 class InvalidResponse(Exception):
@@ -419,14 +425,14 @@ class OperationAPI(RequestValidationAPI):
     def __init__(
         self,
         *args: Any,
-        definitions: Mapping[str, Definition],
+        documented: DocumentedApi,
         authenticate: Authenticate,
         before: Callable[[ASGIApp], ASGIApp],
         execute: Executor,
         published: Mapping[str, Definition],
         **kwargs: Any,
     ) -> None:
-        self._definitions = definitions
+        self._documented = documented
         self._authenticate = authenticate
         self._before = before
         self._execute = execute
@@ -434,10 +440,8 @@ class OperationAPI(RequestValidationAPI):
         super().__init__(*args, **kwargs)
 
     def make_operation(self, operation: AbstractOperation) -> AuthenticatedOperation:
-        id = operation.operation_id
-        handler = OperationHandler(
-            operation, self._definitions[id], self._execute, self._published.get(id)
-        )
+        published = self._published.get(operation.operation_id)
+        handler = OperationHandler(operation, self._documented, self._execute, published)
         return AuthenticatedOperation(self._before(handler), operation, self._authenticate)
 
 

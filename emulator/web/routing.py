@@ -22,6 +22,7 @@ from emulator.engine.runtime import Runtime
 from emulator.resources.app.settings import settings
 from emulator.web.context import SCOPE_KEY, RequestContext, send_response
 from emulator.web.root_app import as_api_error
+from emulator.web.schemas import CompiledSchema
 
 # -- Connexion: what it is given of a document, and which layers it stacks
 
@@ -34,17 +35,23 @@ ROUTE_KEYS = ("operationId", "security", "x-also")
 
 
 class DocumentedApi(NamedTuple):
-    """A document and its :func:`definitions`, which nothing changes."""
+    """A document and its :func:`definitions`, which nothing changes, and their schemas."""
 
     document: Document
     definitions: Mapping[str, Definition]
+    schemas: dict[int, CompiledSchema]
+
+    def schema(self, source: dict[str, Any]) -> CompiledSchema:
+        """Return a schema of the definitions, which operations and sandboxes share."""
+        # The definitions keep it alive, so its identity is its own.
+        return self.schemas.setdefault(id(source), CompiledSchema(source))
 
 
 @cache
 def documented_api(name: str) -> DocumentedApi:
     """Return the API of a document, such as ``service``; the sandboxes of a process share it."""
     document = bundles.load(name)
-    return DocumentedApi(document, definitions(document))
+    return DocumentedApi(document, definitions(document), {})
 
 
 def connexion_app(
@@ -56,8 +63,8 @@ def connexion_app(
     """Return a Connexion application of one document: our router, and the layer of ``operations``.
 
     ``functions`` maps operationIds to functions. The layers get the document's :func:`routes` as
-    the specification and, as the option ``definitions``, its operations by operationId; other
-    ``options`` are for the operations.
+    the specification and ``api`` as the option ``documented``; other ``options`` are for the
+    operations.
     """
     app = ConnexionMiddleware(
         _unanswered,
@@ -65,7 +72,7 @@ def connexion_app(
         middlewares=[Router, operations],
         resolver=Resolver(functions.__getitem__),
     )
-    app.add_api(routes(api.document), definitions=api.definitions, **options)
+    app.add_api(routes(api.document), documented=api, **options)
     return cast(ASGIApp, app)
 
 

@@ -57,7 +57,7 @@ def _plan(heard: Heard) -> Any:
 
     functions = {operation.node["operationId"]: lambda: None for operation in operations(DOCUMENT)}
     document = _open(DOCUMENT)
-    api = DocumentedApi(document, definitions(document))
+    api = DocumentedApi(document, definitions(document), {})
     app = build_app(api, functions, authenticate=_nothing, execute=execute, published=None)
     return RootApp(
         [("", app)], new_request_id=lambda: "req_0", start=_nothing, stop=_nothing, base_url=HOST
