@@ -25,6 +25,7 @@ from contract_tests.contract.document.reader import (
 )
 from contract_tests.quality.docs.pages import PAGES
 from contract_tests.quality.drift.constraints import constraints, declared, source_table
+from contract_tests.quality.sources import parsed
 from contract_tests.support.sandbox import RunningServer
 from contract_tests.support.servers import CLIENT
 from contract_tests.support.settings import SHOWN
@@ -119,7 +120,7 @@ def test_the_events_are_those_of_the_specification_and_of_the_document() -> None
 def planned_jobs() -> Iterator[str]:
     """Yield the names of the jobs that rules plan: the second arguments of ``world.schedule``."""
     for file in RULES_FOLDER.rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        for node in ast.walk(parsed(file)):
             if (
                 isinstance(node, ast.Call)
                 and isinstance(node.func, ast.Attribute)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from contract_tests import ROOT
+from contract_tests.quality.sources import parsed
 
 GLOSSARY = ROOT / "docs" / "contributing" / "glossary.md"
 HOUSE = ROOT / "emulator"
@@ -60,10 +61,10 @@ def rules(page: str) -> list[Rule]:
 RULES = rules(GLOSSARY.read_text("utf-8"))
 
 
-def names(module: str, source: str) -> Iterator[NamedPlace]:
+def names(module: str, tree: ast.Module) -> Iterator[NamedPlace]:
     """Yield every name that a module defines; those of private things are not public."""
     yield NamedPlace(module, 1, Path(module).stem, is_public=True)
-    yield from _names(module, ast.parse(source), is_public=True, is_inside_function=False)
+    yield from _names(module, tree, is_public=True, is_inside_function=False)
 
 
 def _names(
@@ -103,7 +104,7 @@ def places() -> list[NamedPlace]:
     return [
         place
         for file in sorted(HOUSE.rglob("*.py"))
-        for place in names(str(file.relative_to(HOUSE)), file.read_text("utf-8"))
+        for place in names(str(file.relative_to(HOUSE)), parsed(file))
     ]
 
 
@@ -144,5 +145,5 @@ def test_an_exception_of_the_glossary_is_a_part_of_the_code() -> None:
     ],
 )
 def test_a_replaced_word_in_a_name_is_noticed(source: str, broken: list[str]) -> None:
-    places = [place for place in names("core/example.py", source) if place.module]
+    places = [place for place in names("core/example.py", ast.parse(source)) if place.module]
     assert [place.name for place in places if any(place.breaks(rule) for rule in RULES)] == broken

@@ -16,6 +16,7 @@ import pytest
 
 from contract_tests import ROOT
 from contract_tests.quality.sizes import Size, rooms, table, too_large
+from contract_tests.quality.sources import parsed
 from emulator.document import bundles
 
 HOUSE, TREE = ROOT / "emulator", ROOT / "contract_tests"
@@ -24,13 +25,10 @@ MODULES = {
 }
 
 
-@cache
-def trees() -> dict[str, ast.Module]:
-    return {name: ast.parse(source) for name, source in MODULES.items()}
-
-
 def test_a_module_begins_with_a_sentence() -> None:
-    first = {name: (ast.get_docstring(tree) or "").split("\n")[0] for name, tree in trees().items()}
+    first = {
+        name: (ast.get_docstring(parsed(HOUSE / name)) or "").split("\n")[0] for name in MODULES
+    }
     assert [
         name for name, sentence in first.items() if not sentence.rstrip().endswith((".", ":", "?"))
     ] == []
@@ -167,8 +165,7 @@ def name(requirement: str) -> str:
 def modules_of(file: Path) -> frozenset[str]:
     """Return the modules, or rather their packages, that a file imports."""
     modules = set()
-    tree = trees().get(str(file.relative_to(HOUSE))) if file.is_relative_to(HOUSE) else None
-    for node in ast.walk(tree or ast.parse(file.read_text("utf-8"))):
+    for node in ast.walk(parsed(file)):
         if isinstance(node, ast.Import):
             modules |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:

@@ -224,11 +224,7 @@ for _suffix, _capture in (("", "automatic"), ("@manual", "manual")):
         "payment_intent",
         "/v1/payment-intents/",
         naming(
-            "payment_method",
-            "payment_method",
-            amount=5000,
-            currency="XAF",
-            capture_method=_capture,
+            "payment_method", "payment_method", amount=5000, currency="XAF", capture_method=_capture
         ),
         *CARDS,
         kept="amount customer metadata",
@@ -308,12 +304,7 @@ def _of_paid(facts: Facts, number: str) -> dict[str, Any] | None:
 
 
 creates(
-    "createRefund",
-    "refund",
-    "/v1/refunds/",
-    _of_paid,
-    *PAID,
-    kept="transaction amount metadata",
+    "createRefund", "refund", "/v1/refunds/", _of_paid, *PAID, kept="transaction amount metadata"
 )
 
 

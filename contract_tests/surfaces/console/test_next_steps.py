@@ -400,10 +400,7 @@ CASES: Mapping[str, tuple[Make, Mapping[str, str | Check]]] = {
     "payment_intent succeeded": (intent("succeeded"), {}),
     "payment_intent canceled": (intent("canceled"), {}),
     "payment_method": (second_method, {"default": changed("is_default"), "remove": gone}),
-    "transaction pending": (
-        transfer,
-        {"answer_succeeded": "completed", "answer_failed": "failed"},
-    ),
+    "transaction pending": (transfer, {"answer_succeeded": "completed", "answer_failed": "failed"}),
     "transaction approved": (deposit("4000 0000 0000 0077"), {"advance_settle": "completed"}),
     "transaction completed": (deposit(), {"refund": refunded}),
     "transaction completed, reviewed": (reviewed, {"refund": refunded}),
@@ -441,10 +438,7 @@ CASES: Mapping[str, tuple[Make, Mapping[str, str | Check]]] = {
         {"advance_attempt": TRIED, "clear_response": answers(200)},
     ),
     "webhook_delivery failed": (delivery(400), {"retry": TRIED, "clear_response": answers(200)}),
-    "webhook_delivery failed, accepted since": (
-        accepted_since,
-        {"retry": TRIED},
-    ),
+    "webhook_delivery failed, accepted since": (accepted_since, {"retry": TRIED}),
     "webhook_delivery succeeded": (delivery(200), {}),
     "webhook_endpoint": (
         endpoint,
@@ -495,8 +489,8 @@ def test_each_offered_step_leads_where_its_label_says(sandbox: Sandbox, case: st
             mark = sandbox.api.request("GET", "/customers/").headers["request-id"]
             page = visitor.do("step", f"objects/{id}", _id=id, _name=name)
             assert 'class="notice good"' in page.html, (name, page.text_of("notice"))
-            notice = page.text_of("notice")
-            assert notice == NOTICES.get(f"{case}: {name}", notice)
+            if notice := NOTICES.get(f"{case}: {name}"):
+                assert page.text_of("notice") == notice
             sandbox.settle()
             response = sandbox.control.http.get(f"/objects/{id}")
             after = response.json() if response.is_success else None

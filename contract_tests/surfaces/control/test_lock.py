@@ -125,9 +125,7 @@ def is_open(http: httpx.Client) -> bool:
     }
 
 
-def test_a_link_of_another_site_reaches_no_call_of_the_api(
-    http: httpx.Client,
-) -> None:
+def test_a_link_of_another_site_reaches_no_call_of_the_api(http: httpx.Client) -> None:
     for path in (
         "clock?",
         "inbox/shop?status=500&",
@@ -139,9 +137,7 @@ def test_a_link_of_another_site_reaches_no_call_of_the_api(
         assert not is_open(http)
 
 
-def test_a_link_of_another_site_opens_no_world(
-    http: httpx.Client,
-) -> None:
+def test_a_link_of_another_site_opens_no_world(http: httpx.Client) -> None:
     """A browser on a page is asked for the token; that page's link is one of the console's own."""
     link = {**LINK, "Accept": "text/html"}
     for path in ("", "console/events", "console/nowhere", "phones/+24177000001"):
@@ -149,9 +145,7 @@ def test_a_link_of_another_site_opens_no_world(
         assert (page.status_code, "evilworld" in page.text, is_open(http)) == (403, True, False)
 
 
-def test_a_link_of_another_site_to_an_open_world_may_be_followed(
-    http: httpx.Client,
-) -> None:
+def test_a_link_of_another_site_to_an_open_world_may_be_followed(http: httpx.Client) -> None:
     link = {**LINK, "Accept": "text/html"}
     http.get("/_emulator/clock?app=lock")
     assert http.get("/_emulator/?app=lock", headers=link).status_code == 200
@@ -215,11 +209,7 @@ def test_a_token_can_be_asked_for() -> None:
             headers_of_token = ({}, {"Emulator-Token": "wrong"}, token)
             assert [
                 http.get(path, headers=headers).status_code for headers in headers_of_token
-            ] == [
-                403,
-                403,
-                200,
-            ]
+            ] == [403, 403, 200]
         for host in ("payments:4747", "10.0.0.7:4747", "evil.example"):
             response = http.get(health, headers={"Host": host})
             assert (response.status_code, sorted(response.json())) == (

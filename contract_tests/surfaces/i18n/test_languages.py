@@ -18,6 +18,7 @@ from babel.messages.extract import DEFAULT_KEYWORDS
 from babel.messages.pofile import read_po, write_po
 
 from contract_tests import ROOT
+from contract_tests.quality.sources import parsed
 from contract_tests.support.html import VOID
 from contract_tests.support.sandbox import Sandbox
 from contract_tests.surfaces.console.test_pages import fill
@@ -210,7 +211,7 @@ def test_no_message_stands_inside_an_f_string() -> None:
         f"{file.relative_to(ROOT)}:{call.lineno}"
         for file, source in sorted(sources.items())
         if re.search(rf"\b({'|'.join(DEFAULT_KEYWORDS)})\(", source)
-        for text in ast.walk(ast.parse(source))
+        for text in ast.walk(parsed(file))
         if isinstance(text, ast.JoinedStr)
         for call in ast.walk(text)
         if isinstance(call, ast.Call)
@@ -444,7 +445,7 @@ def written_messages() -> Iterator[str]:
     """Yield each message that stands in a call which makes an error, with ``x`` for what varies."""
     for package in PACKAGES:
         for file in Path(labels.__file__).parents[2].joinpath(package).rglob("*.py"):
-            for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            for node in ast.walk(parsed(file)):
                 if isinstance(node, ast.Call):
                     yield from filter(None, map(_written, _message_of(node)))
 

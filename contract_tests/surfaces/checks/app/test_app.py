@@ -23,15 +23,7 @@ import pytest
 
 from contract_tests import ROOT
 from contract_tests.surfaces.cli.terminal import COMMAND, Ended, clean, run
-from emulator.checks.app.cases import (
-    ADVICE,
-    DELIVERY,
-    FAULT_KINDS,
-    REQUEST,
-    Place,
-    cases,
-    chosen,
-)
+from emulator.checks.app.cases import ADVICE, DELIVERY, FAULT_KINDS, REQUEST, Place, cases, chosen
 from emulator.cli import app
 from emulator.testing import Emulator
 
@@ -395,9 +387,7 @@ def shop(remembers: bool) -> Story:
     return play
 
 
-def test_a_careful_shop_survives_every_webhook_fault(
-    payments: Emulator,
-) -> None:
+def test_a_careful_shop_survives_every_webhook_fault(payments: Emulator) -> None:
     """The world that is examined is not the test's own."""
     payments.customer()
     tried = [

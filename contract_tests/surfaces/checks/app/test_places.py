@@ -21,14 +21,7 @@ import pytest
 
 from contract_tests.support.client import http_client
 from contract_tests.surfaces.checks.app.test_app import sweep
-from emulator.checks.app.cases import (
-    DELIVERY,
-    FAULT_KINDS,
-    ORDINARY,
-    REFUND,
-    SCENARIO,
-    SESSION,
-)
+from emulator.checks.app.cases import DELIVERY, FAULT_KINDS, ORDINARY, REFUND, SCENARIO, SESSION
 from emulator.checks.app.dates import undated
 from emulator.core import calendar
 from emulator.testing import Emulator
@@ -391,12 +384,7 @@ def test_an_application_that_counts_days_of_its_machine_is_named(tmp_path: Path,
     assert tried("utc").startswith("No problem in 1 case.")
 
 
-REPORT = {
-    "2026-01-31": 3000,
-    "2026-02-01": 2000,
-    "sold": 5000,
-    "at": "2026-01-31T23:59:59.999Z",
-}
+REPORT = {"2026-01-31": 3000, "2026-02-01": 2000, "sold": 5000, "at": "2026-01-31T23:59:59.999Z"}
 
 
 def test_what_is_listed_by_date_is_left_out_at_another_time() -> None:
