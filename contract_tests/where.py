@@ -43,11 +43,16 @@ class Place(NamedTuple):
 
 
 def cites(line: str, number: str) -> bool:
-    wanted = int(number.removeprefix("B-"))
-    return any(
-        int(match["first"]) <= wanted <= int(match["last"] or match["first"])
+    return int(number.removeprefix("B-")) in _cited(line)
+
+
+@cache
+def _cited(line: str) -> set[int]:
+    return {
+        number
         for match in NUMBERS.finditer(line)
-    )
+        for number in range(int(match["first"]), int(match["last"] or match["first"]) + 1)
+    }
 
 
 def lines_that_cite(file: Path, number: str) -> Iterator[tuple[int, str]]:
@@ -57,19 +62,30 @@ def lines_that_cite(file: Path, number: str) -> Iterator[tuple[int, str]]:
 
 @cache
 def _lines_that_cite_any(file: Path) -> list[tuple[int, str]]:
-    lines = enumerate(file.read_text("utf-8").splitlines(), 1)
+    lines = enumerate(_lines(file), 1)
     return [(line, text.strip()) for line, text in lines if NUMBERS.search(text)]
+
+
+@cache
+def _lines(file: Path) -> list[str]:
+    return file.read_text("utf-8").splitlines()
+
+
+@cache
+def _files(folder: Path, pattern: str) -> list[Path]:
+    return sorted(folder.rglob(pattern))
 
 
 def in_documents(number: str) -> Iterator[Place]:
     """Yield the parts of the documents that cite a number by ``x-assumption``, by the keys that
     lead there.
     """
-    for file in sorted((ROOT / "openapi").rglob("*.yaml")):
-        lines = file.read_text("utf-8").splitlines()
+    for file in _files(ROOT / "openapi", "*.yaml"):
         for line, text in lines_that_cite(file, number):
             if "x-assumption:" in text:
-                yield Place(file, line, " ".join(keys_above(lines[:line])) or "the whole file")
+                yield Place(
+                    file, line, " ".join(keys_above(_lines(file)[:line])) or "the whole file"
+                )
 
 
 def keys_above(lines: Sequence[str]) -> list[str]:
@@ -92,7 +108,7 @@ def in_python(folder: Path, number: str) -> Iterator[Place]:
     """Yield the functions, classes and other lines of a folder's modules that cite a number, each
     once.
     """
-    for file in sorted(folder.rglob("*.py")):
+    for file in _files(folder, "*.py"):
         cited = list(lines_that_cite(file, number))
         names = _names(file) if cited else []
         places = set[str]()
@@ -116,19 +132,17 @@ def _names(file: Path) -> list[tuple[int, int, str]]:
 
 def in_probes(number: str) -> Iterator[Place]:
     """Yield the questions by which ``compare service`` asks a service for the assumption."""
-    for file in sorted((ROOT / "fixtures" / "probes").glob("*.yaml")):
-        lines = file.read_text("utf-8").splitlines()
+    for file in _files(ROOT / "fixtures" / "probes", "*.yaml"):
         for line, text in lines_that_cite(file, number):
-            yield Place(file, line, " ".join(keys_above(lines[:line])) or text)
+            yield Place(file, line, " ".join(keys_above(_lines(file)[:line])) or text)
 
 
 def in_guards(number: str) -> Iterator[Place]:
     """Yield the slips in the product that a test guards the assumption against, by their files."""
-    lines = GUARDS.read_text("utf-8").splitlines()
     for line, cited in lines_that_cite(GUARDS, number):
         if not cited.startswith("- keeps:"):
             continue
-        file, text = (row.partition(": ")[2] for row in lines[line : line + 2])
+        file, text = (row.partition(": ")[2] for row in _lines(GUARDS)[line : line + 2])
         yield Place(GUARDS, line, f"{Path(file).name}: {text}")
 
 
@@ -137,7 +151,7 @@ def in_recipes(number: str) -> Iterator[Place]:
     does, the page.
     """
     headings = {"Change a default"} if numbered_assumptions()[number].settings else set()
-    lines = RECIPES.read_text("utf-8").splitlines()
+    lines = _lines(RECIPES)
     heading = (1, lines[0].removeprefix("# "))
     places = []
     for line, text in enumerate(lines, 1):
@@ -153,7 +167,7 @@ def in_recipes(number: str) -> Iterator[Place]:
 
 def sections(number: str) -> Iterator[tuple[str, Iterable[Place]]]:
     """Yield the places of a number, by what they are."""
-    line = RULES.read_text("utf-8").splitlines().index(f"{number}:") + 1
+    line = _lines(RULES).index(f"{number}:") + 1
     yield "rule", [Place(RULES, line, numbered_assumptions()[number].title)]
     yield "documents", in_documents(number)
     yield "code", in_python(ROOT / "emulator", number)
