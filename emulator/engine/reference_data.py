@@ -7,7 +7,8 @@ assumptions.
 from __future__ import annotations
 
 import re
-from functools import cached_property
+from collections.abc import Mapping
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -113,7 +114,8 @@ class ErrorExample(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     steps: tuple[Step, ...] = ()
 
 
-def error_examples() -> dict[str, ErrorExample]:
+@cache
+def error_examples() -> Mapping[str, ErrorExample]:
     return msgspec.convert(fixture("errors"), dict[str, ErrorExample])
 
 
@@ -144,7 +146,8 @@ class NamedAssumption(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     values: dict[str, str]
 
 
-def numbered_assumptions() -> dict[str, Assumption]:
+@cache
+def numbered_assumptions() -> Mapping[str, Assumption]:
     """Return every assumption by number (``B-58``), in order, with its settings' defaults."""
     read = msgspec.convert(fixture("assumptions"), dict[str, Assumption])
     return {
@@ -167,7 +170,8 @@ def _default(name: re.Match[str]) -> str:
     )
 
 
-def named_assumptions() -> dict[str, NamedAssumption]:
+@cache
+def named_assumptions() -> Mapping[str, NamedAssumption]:
     return msgspec.convert(fixture("named-assumptions"), dict[str, NamedAssumption])
 
 

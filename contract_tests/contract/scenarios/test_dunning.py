@@ -7,11 +7,11 @@ from collections.abc import Callable
 from html import unescape
 from typing import Any
 
-import httpx
 import pytest
 
 from contract_tests.support.rules_harness import RulesHarness
 from contract_tests.support.sandbox import CARD, CHARGED, FAILED, FAILING_PHONE, Sandbox
+from contract_tests.support.servers import CLIENT
 from emulator.core import calendar
 from emulator.resources.payments.payment_intents import PaymentIntent
 
@@ -141,7 +141,7 @@ def assert_cause(sandbox: Sandbox, subscription: Any, for_testers: str, for_buye
         in [step["summary"] for step in explained["chain"] if " by `" in step["summary"]][-1]
     )
     key = {"app": sandbox.key.removeprefix("sk_test_")}
-    page = httpx.get(
+    page = CLIENT.get(
         f"{sandbox.url}/_emulator/console/objects/{subscription['id']}", params=key
     ).text
     assert for_testers in unescape(page).replace("\N{NO-BREAK SPACE}", " ")

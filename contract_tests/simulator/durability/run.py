@@ -24,7 +24,7 @@ from contract_tests.simulator.durability.client import (
     Verdict,
 )
 from contract_tests.simulator.durability.operations import OPERATIONS, operation_id
-from contract_tests.support.contract import Contract
+from contract_tests.support.contract import contract
 
 WRONG = (LOST, TORN, DOUBLED, FAILED)
 
@@ -39,7 +39,7 @@ def changing() -> set[str]:
     return {
         operation.node["operationId"]
         for document in ("control", "service")
-        for operation in Contract(document).operations
+        for operation in contract(document).operations
         if operation.method not in SAFE_METHODS
     }
 

@@ -31,16 +31,17 @@ from emulator.ui.console.request import (
     Reader,
     TemplateAndValues,
 )
+from emulator.web.routing import documented_api
 
 # -- settings and assumptions
 
 
 async def settings(request: ConsoleRequest) -> TemplateAndValues:
-    properties = bundles.load("control")["components"]["schemas"]["Settings"]["properties"]
+    schemas = documented_api("control").document["components"]["schemas"]
     # An assumption that is a setting as well has its one field on the page of assumptions.
     fields = {
         name: field
-        for name, field in properties.items()
+        for name, field in schemas["Settings"]["properties"].items()
         if name not in ("assumptions", *named_assumptions())
     }
     return "settings.html", {"app": await request.get("app"), "fields": fields}
@@ -405,7 +406,7 @@ async def failures(request: ConsoleRequest) -> TemplateAndValues:
             (name, language.gettext(PAYMENT_METHOD_TYPES[name])) for name in catalog["magic_values"]
         ],
         "methods": [(method, method) for method in METHODS],
-        "paths": [(path, path) for path in bundles.load("service")["paths"]],
+        "paths": [(path, path) for path in documented_api("service").document["paths"]],
         "operations": [(name, name) for name in sorted(bundles.operation_specs())],
         "effects": effects,
         "delivery_effects": delivery_effects,
