@@ -62,6 +62,12 @@ class ReferenceData:
         return [(network(entry["network"]), entry["country"]) for entry in fixture("networks")]
 
 
+@cache
+def reference_data() -> ReferenceData:
+    """Return the reference data that the sandboxes of a process share."""
+    return ReferenceData()
+
+
 MAX_DEPTH = 100
 """Lists and mappings within each other that a file may have."""
 

@@ -26,7 +26,7 @@ from emulator.engine.fixtures import Fixtures, Start
 from emulator.engine.http_client import WebhookSender
 from emulator.engine.inbox import PREFIX as INBOXES
 from emulator.engine.real_time import RealTime
-from emulator.engine.reference_data import ReferenceData
+from emulator.engine.reference_data import reference_data
 from emulator.engine.storage.serialization import StoredWorld, fill
 from emulator.engine.storage.urls import open_store
 from emulator.resources.app.clients import Key
@@ -102,7 +102,7 @@ class Sandbox:
         self.fixtures: Fixtures = Fixtures(
             options.fixtures, options.assumptions, merged(calibrated, trusted)
         )
-        self.reference_data: ReferenceData = ReferenceData()
+        self.reference_data = reference_data()
         self.real_time: RealTime = RealTime()
         self.seed: str = str(secrets.randbits(64) if options.seed is None else options.seed)
         self.store = open_store(options.state)

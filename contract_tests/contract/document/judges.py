@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from datetime import date, datetime
-from functools import cache
+from functools import cache, lru_cache
 from ipaddress import IPv4Network
 from typing import Any, ClassVar
 from urllib.parse import quote, urlsplit
@@ -41,6 +41,7 @@ Format = Callable[[str], bool]
 def _parses(parse: Callable[[str], object], form: str = ".*") -> Format:
     compiled = re.compile(form)
 
+    @lru_cache(1024)  # most instants and networks of an answer stand in the next one, too
     def is_one(text: str) -> bool:
         try:
             parse(text)
@@ -56,6 +57,7 @@ def _matches(pattern: str) -> Format:
     return lambda text: compiled.fullmatch(text) is not None
 
 
+@lru_cache(1024)
 def is_uri(text: str) -> bool:
     """Return whether a text is an absolute URI, also with a ``{PLACEHOLDER}`` (not RFC 3986)."""
     return (
