@@ -8,9 +8,10 @@ does itself.
 from __future__ import annotations
 
 import socket
+import time
 from contextlib import suppress
 from functools import lru_cache
-from http.client import HTTPConnection, HTTPException
+from http.client import HTTPConnection, HTTPException, HTTPResponse
 from typing import Any
 
 import httpx
@@ -140,12 +141,23 @@ def _exchange(connection: HTTPConnection, request: httpx.Request) -> httpx.Respo
         connection.putheader(name, value)
     connection.endheaders(body or None)
     with connection.getresponse() as response:
-        content = response.read()
+        content = _whole(response, connection.timeout)
         headers = [
             (name.encode("latin-1"), value.encode("latin-1"))
             for name, value in response.getheaders()
         ]
         return httpx.Response(response.status, headers=headers, content=content, request=request)
+
+
+def _whole(response: HTTPResponse, seconds: float) -> bytes:
+    """Return a body; ``TimeoutError`` for one that goes on, as a stream of events does."""
+    ends_at = time.monotonic() + seconds
+    parts = []
+    while part := response.read1():
+        parts.append(part)
+        if time.monotonic() > ends_at:
+            raise TimeoutError(f"the response goes on for more than {seconds} s")
+    return b"".join(parts)
 
 
 def _as_of_httpx(error: BaseException, *, connected: bool) -> type[httpx.TransportError] | None:
