@@ -325,6 +325,12 @@ def paid_elsewhere(view: View, one: Object, words: Words) -> bool:
     return one["transaction"] is None and one["status"] == "paid"
 
 
+def arrived(view: View, one: Object, words: Words) -> bool:
+    deposit = view.objects.get(one["transaction"], {})
+    instant = deposit.get("processed_at") or one["updated_at"]
+    return not view.arrivals(one) and is_day(words["received_day"], instant)
+
+
 def refunded_of_invoice(view: View, one: Object, words: Words) -> bool:
     refunded = [(own["amount_refunded"], own["currency"]) for own in view.deposits(one)]
     return are(words["refunded"], *refunded)
@@ -339,8 +345,8 @@ OPEN = status("open")
 
 OF_INVOICES: Mapping[str, Proof] = {
     "A draft: it cannot be paid until it is finalized.": status("draft"),
-    "Paid outside the service: {amount_paid} on {updated_at_day}.": both(
-        paid_elsewhere, amount("amount_paid"), day("updated_at_day", "updated_at")
+    "Paid outside the service: {amount_paid} on {paid_day}.": both(
+        paid_elsewhere, amount("amount_paid")
     ),
     "Paid: {amount_paid} with {paid_with} on {paid_day}.": both(status("paid"), paid_by),
     "Paid: {amount_paid}.": both(status("paid"), amount("amount_paid")),
@@ -370,10 +376,8 @@ OF_INTENTS: Mapping[str, Proof] = {
     "A payment method is chosen; the payment is not confirmed yet.": (
         status("requires_confirmation")
     ),
-    "{amount_received} was received from {paid_with} on {updated_at_day}.": both(
-        status("succeeded"),
-        amount("amount_received"),
-        lambda view, one, words: not view.arrivals(one),
+    "{amount_received} was received from {paid_with} on {received_day}.": both(
+        status("succeeded"), amount("amount_received"), arrived
     ),
     "{paid_with} was not charged {amount}: {last_failure}.": both(
         status("canceled"),

@@ -300,6 +300,7 @@ DIRECT: Sequence[tuple[str, Mapping[str, Any]]] = (
     *(("checkout_session", {"status": "processing"}),) * 2,
     ("invoice", {"status": "paid"}),
     ("invoice", {"due_date": None}),
+    *((kind, {"metadata": {"note": "late"}}) for kind in ("invoice", "payment_intent")),
     ("transaction", {"status": "approved"}),
     ("transaction", {"status": "disputed"}),
     ("transaction", {"status": "failed"}),

@@ -140,7 +140,7 @@ def _invoice_status(world: World, old: Invoice, new: Invoice, changed: Changed) 
         paid = {"amount_paid": new.total, "amount_remaining": 0, "paid_manually": True}
     else:
         paid = {"amount_paid": 0, "amount_remaining": new.total, "paid_manually": False}
-    changes |= paid
+    changes |= {**paid, "paid_at": world.now if new.status == "paid" else None}
     return {field: value for field, value in changes.items() if field not in changed}
 
 

@@ -204,10 +204,8 @@ def test_a_name_server_that_does_not_answer_is_said_to_be_the_cause(
     unanswered: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(http_client, "LOOK_UP_SECONDS", 0.01)
-    assert (
-        send(url="http://shop.unanswered.example/")[0].error
-        == "the name server did not answer within 0.01 s"
-    )
+    expected = "the name server did not answer within 0.01 s"
+    assert send(url="http://shop.unanswered.example/")[0].error == expected
 
 
 async def fail_to_look_up(names: int, look_ups: LookUps) -> int:

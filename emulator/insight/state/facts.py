@@ -124,7 +124,6 @@ def planned_jobs(world: World, id: str) -> dict[str, str]:
 
 # -- subscriptions: debts, charges and periods
 
-
 LIVE = ("past_due", "unpaid")
 """The statuses of a subscription that owes something."""
 
@@ -547,9 +546,7 @@ FACTS: Mapping[type[Record], Mapping[str, Fact]] = {
         "is_overdue": lambda facts, invoice: bool(
             invoice.due_date and invoice.due_date < facts.world.now[: len(invoice.due_date)]
         ),
-        "paid": lambda facts, invoice: next(
-            (payment.updated_at for payment in _paid(facts, invoice)), None
-        ),
+        "paid": lambda facts, invoice: invoice.paid_at or invoice.updated_at,
         "paid_with": lambda facts, invoice: next(
             (_paid_with(facts, payment) for payment in _paid(facts, invoice)), None
         ),
@@ -562,7 +559,11 @@ FACTS: Mapping[type[Record], Mapping[str, Fact]] = {
             facts.world, link
         ),
     },
-    PaymentIntent: {"paid_with": _paid_with, **_failures(lambda facts, intent: [intent])},
+    PaymentIntent: {
+        "paid_with": _paid_with,
+        "received": lambda facts, intent: payment_intents.received_at(facts.world, intent),
+        **_failures(lambda facts, intent: [intent]),
+    },
     Transaction: {
         "paid_with": _paid_with,
         "processed": lambda facts, transaction: transaction.processed_at or transaction.created_at,

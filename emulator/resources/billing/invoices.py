@@ -138,6 +138,8 @@ class Invoice(Record, frozen=True, kw_only=True):
     updated_at: str
     # Whether it was paid outside the service: then no payment here stands against ``amount_paid``.
     paid_manually: Annotated[bool, HIDDEN] = False
+    # When it was paid; ``updated_at`` follows later changes, too.
+    paid_at: Annotated[str | None, HIDDEN] = None
     # The rate its tax was computed with, in per cent: the PDF shows it.
     tax_rate: Annotated[float | None, HIDDEN] = None
 
@@ -251,6 +253,7 @@ def mark_paid(
         "amount_paid": invoice.total,
         "amount_remaining": 0,
         "paid_manually": paid_manually,
+        "paid_at": world.now,
     }
     if intent is not None:
         paid |= {"payment_intent": intent.id, "transaction": intent.transaction}

@@ -453,6 +453,12 @@ def is_received(world: World, intent: PaymentIntent) -> bool:
     return transaction is None or transaction.status not in ("pending", "approved")
 
 
+def received_at(world: World, intent: PaymentIntent) -> str:
+    """Return when its money arrived; ``updated_at`` follows later changes, too."""
+    deposit = world.get(Transaction, intent.transaction)
+    return (deposit and deposit.processed_at) or intent.updated_at
+
+
 def is_lost(world: World, deposit: Transaction) -> bool:
     """Return whether a deposit failed after its money had arrived: its dispute was lost (B-56)."""
     intent = world.get(PaymentIntent, deposit.payment_intent)
