@@ -22,14 +22,12 @@ from contract_tests.simulator.surroundings import (
     simulated_disk,
     virtual_time,
 )
-from contract_tests.support.rules_harness import FACTS
 from emulator.core import calendar
 from emulator.core.records import Record
 from emulator.engine.http_client import WebhookSender
 from emulator.engine.runtime import Runtime
 from emulator.engine.storage.store import StorageError
 from emulator.resources.app.clients import Key, read_key
-from emulator.server import sandbox
 
 KEYS = ("sk_test_one", "sk_test_two", "sk_prod_one")
 
@@ -286,7 +284,6 @@ def play(story: Story) -> Outcome:
                 WebhookSender, "exchange", lambda _, *args, **how: network.exchange(*args, **how)
             )
         )
-        stack.enter_context(patch.object(sandbox, "ReferenceData", lambda: FACTS))
         simulation = Simulation(story, time, disk, network)
         loop.set_exception_handler(lambda _, context: simulation.failed(context))
         log = logging.getLogger("emulator")
