@@ -1,19 +1,20 @@
-"""A client of httpx that sends plain requests by the standard library's.
+"""A client of httpx that sends plain requests by itself and has httptools read the responses.
 
 Most of what a test's request cost was httpx's own: its pool, its flows of authentication and
-redirects, its parser in Python. What it offers beyond a request and its whole response it still
-does itself.
+redirects, its parser in Python; and the standard library reads headers as those of an email. What
+it offers beyond a request and its whole response it still does itself.
 """
 
 from __future__ import annotations
 
+import math
 import socket
 import time
 from contextlib import suppress
 from functools import lru_cache
-from http.client import HTTPConnection, HTTPException, HTTPResponse
 from typing import Any
 
+import httptools
 import httpx
 from httpx import codes
 
@@ -28,17 +29,18 @@ class Connections:
     """Connections to one server, which several clients and threads may share."""
 
     def __init__(self) -> None:
-        self._idle: list[HTTPConnection] = []
+        self._idle: list[socket.socket] = []
 
-    def take(self, url: httpx.URL) -> HTTPConnection:
+    def take(self, url: httpx.URL, seconds: float | None) -> socket.socket:
         with suppress(IndexError):  # there is no more, or another thread was sooner
             while connection := self._idle.pop():
                 if not _has_ended(connection):
+                    connection.settimeout(seconds)
                     return connection
                 connection.close()
-        return HTTPConnection(url.host, url.port)
+        return socket.create_connection((url.host, url.port or 80), seconds)
 
-    def put_back(self, connection: HTTPConnection) -> None:
+    def put_back(self, connection: socket.socket) -> None:
         if len(self._idle) < IDLE_AT_MOST:
             self._idle.append(connection)
         else:
@@ -50,13 +52,11 @@ class Connections:
                 connection.close()
 
 
-def _has_ended(connection: HTTPConnection) -> bool:
+def _has_ended(connection: socket.socket) -> bool:
     """Return whether the server has ended a connection, or said something unasked."""
-    if connection.sock is None:
-        return True
-    connection.sock.settimeout(0)
+    connection.settimeout(0)
     try:
-        connection.sock.recv(1, socket.MSG_PEEK)
+        connection.recv(1, socket.MSG_PEEK)
     except BlockingIOError:
         return False
     except OSError:
@@ -81,19 +81,22 @@ class QuickClient(httpx.Client):
     def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
         if not self._sends(request, options):
             return super().send(request, **options)
-        connection = self._connections.take(request.url)
+        connection = None
         try:
-            response = _exchange(connection, request)
+            seconds = request.extensions["timeout"]["read"]
+            connection = self._connections.take(request.url, seconds)
+            response, stays_open = _exchange(connection, request)
         except BaseException as error:
-            failure = _as_of_httpx(error, connected=connection.sock is not None)
-            connection.close()
+            failure = _as_of_httpx(error, connected=connection is not None)
+            if connection is not None:
+                connection.close()
             if failure is None:
                 raise
             raise failure(str(error), request=request) from error
-        if self.is_closed:  # by another thread
-            connection.close()
-        elif connection.sock is not None:
+        if stays_open and not self.is_closed:  # by another thread
             self._connections.put_back(connection)
+        else:
+            connection.close()
         if "set-cookie" in response.headers:
             self.cookies.extract_cookies(response)
         redirects = self.follow_redirects and response.has_redirect_location
@@ -114,6 +117,7 @@ class QuickClient(httpx.Client):
         return (
             self._plain
             and not self.is_closed
+            and request.method != "HEAD"  # whose response has no body, which the parser awaits
             and request.url.netloc == self.base_url.netloc
             and "transfer-encoding" not in request.headers
             and not options.get("stream")
@@ -130,41 +134,56 @@ class QuickClient(httpx.Client):
         super().__exit__(*failure)
 
 
-def _exchange(connection: HTTPConnection, request: httpx.Request) -> httpx.Response:
-    body = request.read()
-    connection.timeout = request.extensions["timeout"]["read"]
-    if connection.sock is not None:
-        connection.sock.settimeout(connection.timeout)
-    target = request.url.raw_path.decode("ascii")
-    connection.putrequest(request.method, target, skip_host=True, skip_accept_encoding=True)
-    for name, value in request.headers.raw:
-        connection.putheader(name, value)
-    connection.endheaders(body or None)
-    with connection.getresponse() as response:
-        content = _whole(response, connection.timeout)
-        headers = [
-            (name.encode("latin-1"), value.encode("latin-1"))
-            for name, value in response.getheaders()
-        ]
-        return httpx.Response(response.status, headers=headers, content=content, request=request)
+class _Reply:
+    """A response as httptools reads it."""
+
+    def __init__(self) -> None:
+        self.headers: list[tuple[bytes, bytes]] = []
+        self.content = bytearray()
+        self.is_whole = self.stays_open = False
+        self.parser = httptools.HttpResponseParser(self)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self.headers.append((name, value))
+
+    def on_headers_complete(self) -> None:
+        self.stays_open = self.parser.should_keep_alive()  # which it forgets at the end
+
+    def on_body(self, content: bytes) -> None:
+        self.content += content
+
+    def on_message_complete(self) -> None:
+        self.is_whole = True
 
 
-def _whole(response: HTTPResponse, seconds: float) -> bytes:
-    """Return a body; ``TimeoutError`` for one that goes on, as a stream of events does."""
+def _exchange(connection: socket.socket, request: httpx.Request) -> tuple[httpx.Response, bool]:
+    """Return a request's response, and whether its connection can have the next one."""
+    target = (request.method.encode("ascii"), request.url.raw_path)
+    lines = [b"%b: %b" % header for header in request.headers.raw]
+    head = b"\r\n".join([b"%b %b HTTP/1.1" % target, *lines, b"", b""])
+    connection.sendall(head + request.read())
+    reply = _Reply()
+    seconds = connection.gettimeout() or math.inf
     ends_at = time.monotonic() + seconds
-    parts = []
-    while part := response.read1():
-        parts.append(part)
+    while not reply.is_whole:
+        received = connection.recv(65536)
+        if not received:
+            raise httptools.HttpParserError("the server ended the connection within a response")
+        reply.parser.feed_data(received)
+        # Each part may come within the limit for one read and the last one never, as of a stream.
         if time.monotonic() > ends_at:
             raise TimeoutError(f"the response goes on for more than {seconds} s")
-    return b"".join(parts)
+    status = reply.parser.get_status_code()
+    content = bytes(reply.content)
+    response = httpx.Response(status, headers=reply.headers, content=content, request=request)
+    return response, reply.stays_open
 
 
 def _as_of_httpx(error: BaseException, *, connected: bool) -> type[httpx.TransportError] | None:
     """Return httpx's class of an error, by which tests know it."""
     if isinstance(error, TimeoutError):
         return httpx.ReadTimeout if connected else httpx.ConnectTimeout
-    if isinstance(error, HTTPException):
+    if isinstance(error, httptools.HttpParserError):
         return httpx.RemoteProtocolError
     if isinstance(error, OSError):
         return httpx.ReadError if connected else httpx.ConnectError

@@ -25,14 +25,7 @@ from contract_tests.quality.benchmarks.load import (
     running,
     send,
 )
-from contract_tests.quality.benchmarks.measures import (
-    PLAN,
-    Row,
-    Size,
-    alone,
-    places,
-    waits,
-)
+from contract_tests.quality.benchmarks.measures import PLAN, Row, Size, alone, places, waits
 
 SHOP = ROOT / "docs/examples/python-shop"
 CUSTOMERS = "/v1/customers/"

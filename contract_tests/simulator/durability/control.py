@@ -129,8 +129,7 @@ _set("updateApp", lambda number: {"minimum_amount": 1 + int(number[1:]) % 90})
 _set("updateApp@assumptions", lambda number: {"assumptions": {"payment_received": "transaction"}})
 _set("updateApp@delay", lambda number: {"operator_delay": 100_000})
 _set(
-    "updateApp@handset",
-    lambda number: {"mobile_money": "handset", "confirmation_timeout": 86_400},
+    "updateApp@handset", lambda number: {"mobile_money": "handset", "confirmation_timeout": 86_400}
 )
 
 # -- faults and outcomes: of customers and amounts that do not exist, so that they are not used up
@@ -234,11 +233,7 @@ _world(
 
 
 def _of_snapshot(
-    name: str,
-    method: str,
-    path: str,
-    effect: Callable[[Facts, str], None],
-    *before: str,
+    name: str, method: str, path: str, effect: Callable[[Facts, str], None], *before: str
 ) -> None:
     """Register an operation on a snapshot that there is."""
 
@@ -337,10 +332,7 @@ def _trigger(facts: Facts, number: str) -> Step:
         facts.objects["customer", number] = {"metadata": {"n": number}}
 
     return Step(
-        "POST",
-        f"{CONTROL}/trigger",
-        {"event": "customer.created", "overrides": overrides},
-        effect,
+        "POST", f"{CONTROL}/trigger", {"event": "customer.created", "overrides": overrides}, effect
     )
 
 

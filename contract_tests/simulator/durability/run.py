@@ -97,11 +97,7 @@ class Tally:
 
 
 def play(
-    store: str,
-    seed: int,
-    tally: Tally,
-    names: Sequence[str] = (),
-    only: Sequence[str] = (),
+    store: str, seed: int, tally: Tally, names: Sequence[str] = (), only: Sequence[str] = ()
 ) -> None:
     """Play each fault of a store once, or those ``only``, in an order that the seed decides.
 
@@ -123,10 +119,7 @@ def play(
 
 
 def _in_fault(
-    scene: faults.Scene,
-    store: str,
-    fault: str,
-    names: Sequence[str],
+    scene: faults.Scene, store: str, fault: str, names: Sequence[str]
 ) -> Iterator[Verdict]:
     """Play one fault, with a client and a world of its own for each operation."""
     context, (least, most), kills, anew = faults.FAULTS[store][fault]

@@ -208,11 +208,7 @@ def test_each_status_of_each_kind_has_its_pages_and_every_link_of_the_console_le
                 if kind in BOUGHT:
                     assert visitor.open(
                         f"/{BOUGHT[kind]}/{object['id']}", lang=language
-                    ).status in (
-                        200,
-                        404,
-                        410,
-                    )
+                    ).status in (200, 404, 410)
         for path in LISTS:
             links |= {*visitor.open(path).links}
         own = sorted(
@@ -264,9 +260,7 @@ def test_a_page_may_load_and_run_only_our_own_files(sandbox: Sandbox) -> None:
     assert not re.findall(r'(?:src|href)="https?:', page.html)
 
 
-def test_the_address_of_the_console_responds_whatever_is_accepted(
-    sandbox: Sandbox,
-) -> None:
+def test_the_address_of_the_console_responds_whatever_is_accepted(sandbox: Sandbox) -> None:
     """The address that ``serve`` prints also serves curl and link checkers; programs get JSON."""
     with visiting(sandbox, Accept="*/*") as visitor:
         responses = [visitor.http.request(method, "/_emulator/") for method in ("GET", "HEAD")]
@@ -277,9 +271,7 @@ def test_the_address_of_the_console_responds_whatever_is_accepted(
         )
 
 
-def test_other_addresses_of_the_console_lead_home(
-    sandbox: Sandbox,
-) -> None:
+def test_other_addresses_of_the_console_lead_home(sandbox: Sandbox) -> None:
     """The live side is a world of its own."""
     sandbox.customer()
     with visiting(sandbox) as visitor:

@@ -77,9 +77,7 @@ def documented() -> dict[str, set[str]]:
     }
 
 
-def test_the_coverage_of_a_world_made_again_begins_from_its_start(
-    sandbox: Sandbox,
-) -> None:
+def test_the_coverage_of_a_world_made_again_begins_from_its_start(sandbox: Sandbox) -> None:
     sandbox.customer()
     sandbox.control.post("/reset")
     assert report(sandbox)["request_count"] == 0
@@ -126,16 +124,12 @@ def test_the_coverage_tells_the_exercised_parts_of_the_document_from_the_missing
         assert own["share"] == round(own["count"] / own["total"], 4)
 
 
-def test_some_groups_of_the_coverage_can_be_had_alone(
-    sandbox: Sandbox,
-) -> None:
+def test_some_groups_of_the_coverage_can_be_had_alone(sandbox: Sandbox) -> None:
     alone = report(sandbox, group="events,operations")
     assert alone.keys() == {"object", "app", "request_count", "events", "operations"}
 
 
-def test_an_unknown_group_of_the_coverage_is_rejected(
-    sandbox: Sandbox,
-) -> None:
+def test_an_unknown_group_of_the_coverage_is_rejected(sandbox: Sandbox) -> None:
     sandbox.control.rejected(
         "GET", "/coverage", 422, "INVALID_FILTER_PARAM", params={"group": "evnts"}
     )

@@ -350,18 +350,14 @@ def test_what_the_schema_forbids_is_rejected(sandbox: Sandbox) -> None:
     )
 
 
-def test_a_list_shows_objects_as_their_own_resources_do(
-    sandbox: Sandbox,
-) -> None:
+def test_a_list_shows_objects_as_their_own_resources_do(sandbox: Sandbox) -> None:
     first = sandbox.customer()
     second = sandbox.customer()
     sandbox.plan()
     assert list(sandbox.control.pages("/objects", kind="customer", page_size=1)) == [second, first]
 
 
-def test_a_search_finds_any_text_in_objects(
-    sandbox: Sandbox,
-) -> None:
+def test_a_search_finds_any_text_in_objects(sandbox: Sandbox) -> None:
     """But for one within an id."""
     sandbox.customer()
     second = sandbox.customer(metadata={"deep": "a Needle in Éden"})
@@ -380,17 +376,13 @@ def test_a_search_finds_any_text_in_objects(
     assert sandbox.control.get("/objects", kind="customer", status="blocked")["data"] == []
 
 
-def test_a_wrong_query_for_objects_is_rejected(
-    sandbox: Sandbox,
-) -> None:
+def test_a_wrong_query_for_objects_is_rejected(sandbox: Sandbox) -> None:
     sandbox.customer()
     for query in ({}, {"kind": "settings"}, {"kind": "customer", "query": ""}):
         sandbox.control.rejected("GET", "/objects", 422, "INVALID_FILTER_PARAM", params=query)
 
 
-def test_objects_related_to_an_unknown_one_are_not_found(
-    sandbox: Sandbox,
-) -> None:
+def test_objects_related_to_an_unknown_one_are_not_found(sandbox: Sandbox) -> None:
     for path in ("/counts?related=cust_0", "/objects?kind=invoice&related=cust_0"):
         sandbox.control.rejected("GET", path, 404, "NOT_FOUND")
 

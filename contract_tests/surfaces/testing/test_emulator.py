@@ -24,13 +24,7 @@ import emulator
 from contract_tests.quality.benchmarks.measures import one
 from contract_tests.support.sandbox import CHARGED, FAILING_PHONE, START
 from emulator.engine.runtime import Runtime
-from emulator.testing import (
-    AsyncEmulator,
-    Emulator,
-    LocalServer,
-    RemoteServer,
-    RequestRefused,
-)
+from emulator.testing import AsyncEmulator, Emulator, LocalServer, RemoteServer, RequestRefused
 from emulator.testing.collector import WebhookCollector
 
 
