@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from heapq import nsmallest
 from itertools import chain
-from operator import attrgetter
 from typing import NamedTuple
 from weakref import WeakValueDictionary
 
@@ -393,7 +392,7 @@ class Engine:
         unused = (runtime for runtime in self.runtimes.values() if not runtime.is_in_use)
         closed = [
             Key.of(runtime.world)
-            for runtime in nsmallest(too_many, unused, key=attrgetter("last_use"))
+            for runtime in nsmallest(too_many, unused, key=lambda runtime: runtime.last_use)
         ]
         for key in closed:
             await self.release(key)

@@ -261,6 +261,7 @@ TRACES = frozenset(
     [
         *(kind.kind for kind in (Job, FailedJob, Event, WebhookDelivery, Fault, StoredResponse)),
         "email",
+        "outcome",
     ]
 )
 """Kinds of record that are not the service's objects: deleted as well, but not counted."""

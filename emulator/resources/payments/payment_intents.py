@@ -240,7 +240,7 @@ def charge(
         world.enqueue(OpenPage(url=page))
     intent = _submit(world, intent, details, decision)
     if decision.step:
-        world.schedule(decision.due, UNCONFIRMED_JOB, intent)
+        world.schedule(decision.due, "payment_intent.unconfirmed", intent)
     elif decision.due > world.now and details.type == "mobile_money" and decision.is_unanswered:
         end_unanswered(world, intent, decision.due)
     elif decision.due > world.now:
@@ -269,7 +269,7 @@ def _submit(
 
 def end_unanswered(world: World, intent: PaymentIntent, due: Timestamp) -> None:
     """Plan that it fails at ``due``, when the buyer has not confirmed it on the phone (B-54)."""
-    world.schedule(due, UNCONFIRMED_JOB, intent, code=operator.UNANSWERED)
+    world.schedule(due, "payment_intent.unconfirmed", intent, code=operator.UNANSWERED)
 
 
 NOT_CONFIRMED = "PAYMENT_METHOD_NOT_SUPPORTED"
@@ -376,13 +376,11 @@ def _unconfirmed(world: World, intent: PaymentIntent, job: Job) -> None:
         fail(world, intent, NOT_CONFIRMED, UNCONFIRMED)
 
 
-UNCONFIRMED_JOB = "payment_intent.unconfirmed"
-
 JOBS = {
     "payment_intent.answer": STATE_MACHINE.job(
         "succeed", lambda world, intent, job: answer(world, intent, job.data.get("code"))
     ),
-    UNCONFIRMED_JOB: STATE_MACHINE.job("fail", _unconfirmed),
+    "payment_intent.unconfirmed": STATE_MACHINE.job("fail", _unconfirmed),
 }
 
 ENDINGS = tuple(JOBS)
