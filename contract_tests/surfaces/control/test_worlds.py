@@ -65,7 +65,7 @@ def test_no_other_world_shows_what_one_holds(
     left = {path for path, count in held(sandbox).items() if count}
     assert left == {"requests", "snapshots", "inboxes", "inbox/shop"}
     other_world.control.post("/outcomes", {"operation": "refund", "result": "failed"})
-    other_world.control.post("/faults", {"then": {"hold_ms": 1}, "match": {"path": "/nowhere/"}})
+    other_world.control.post("/faults", {"then": {"hold_ms": 1}, "match": {"path": "/refunds/"}})
     other_world.subscribe(phone=None)
     assert other_world.api.post("/reset")["deleted"] == len(
         ("customer", "plan", "subscription", "invoice")
