@@ -343,6 +343,37 @@ _ALPHABETS = (
 """First and last letter of the scripts that stay what they are; other letters become Latin ones."""
 
 
+def _opened(table: dict[str, Any]) -> dict[str, Any]:
+    """Return a table with the bodies that are stored for Idempotency-Keys, JSON in base64, read.
+
+    Names are looked for in all texts at the end, so in those of the bodies too.
+    """
+    return {number: _with_body(record, _read_body) for number, record in table.items()}
+
+
+def _closed(table: dict[str, Any]) -> dict[str, Any]:
+    """Return a table with the bodies that were read written as before."""
+    return {number: _with_body(record, _written_body) for number, record in table.items()}
+
+
+def _with_body(record: dict[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:
+    return {**record, "body": change(record["body"])} if "fingerprint" in record else record
+
+
+def _read_body(body: str) -> Any:
+    try:
+        read = json.loads(b64decode(body))
+    except (InvalidBase64, ValueError):
+        return body
+    return read if isinstance(read, dict) else body
+
+
+def _written_body(body: Any) -> Any:
+    if not isinstance(body, dict):
+        return body
+    return b64encode(msgspec.json.encode(body)).decode()
+
+
 class Scrubber:
     def __init__(self, world: World) -> None:
         self._world = world
@@ -364,7 +395,7 @@ class Scrubber:
         }
         # A webhook secret becomes an invented one, so that webhooks are still signed.
         replaced = {
-            name: self._replaced(redact_value(table, self._disguised))
+            name: self._replaced(redact_value(_opened(table), self._disguised))
             for name, table in kinds.items()
         }
         for name in sorted(
@@ -372,7 +403,8 @@ class Scrubber:
         ):
             self._beginning["".join(re.findall(r"^\w+", name))].append(name)
         replaced = map_texts(replaced, lambda text: _replaced(r"\w+", text, self._name_at))
-        return {**exported, "worlds": heads, **replaced}
+        closed = {name: _closed(table) for name, table in replaced.items()}
+        return {**exported, "worlds": heads, **closed}
 
     # -- fields
 
@@ -390,19 +422,7 @@ class Scrubber:
             return value
         if name in PERSONAL or (name == "name" and owner.keys() & PERSON):
             return self._name(value)
-        if name == "body" and "fingerprint" in owner:
-            return self._stored_response(value)
         return self._text(value)
-
-    def _stored_response(self, value: str) -> str:
-        """Return the body of a response that is stored for an Idempotency-Key: JSON in base64."""
-        try:
-            body = self._replaced(redact_value(json.loads(b64decode(value)), self._disguised))
-        except (InvalidBase64, ValueError):
-            return value
-        return b64encode(
-            json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
-        ).decode()
 
     def _name(self, value: str) -> str:
         if value not in self._names:
