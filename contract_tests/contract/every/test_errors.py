@@ -106,10 +106,11 @@ def test_a_forced_code_comes_after_the_key(sandbox: Sandbox) -> None:
     sandbox.api.rejected("POST", "/customers/", 401, "INVALID_TOKEN", json=AWA, headers=wrong_key)
 
 
-def test_an_unknown_code_cannot_be_forced(sandbox: Sandbox) -> None:
+@pytest.mark.parametrize("code", ["OOPS", *sorted(ERRORS.keys() - {*CODES})])
+def test_a_code_that_is_not_documented_cannot_be_forced(sandbox: Sandbox, code: str) -> None:
     """B-95."""
     error = sandbox.api.rejected(
-        "GET", "/customers/", 422, "INVALID_FIELD", headers={"Emulator-Answer": "OOPS"}
+        "GET", "/customers/", 422, "INVALID_FIELD", headers={"Emulator-Answer": code}
     )
     assert error["param"] == "Emulator-Answer"
 

@@ -42,6 +42,7 @@ MALFORMED = {
     "duplicate key, nested": AWA[:-1] + b', "metadata": {"a": 1, "a": 1}}',
     "NaN": AWA[:-1] + b', "metadata": {"a": NaN}}',
     "1e400": AWA[:-1] + b', "metadata": {"a": 1e400}}',
+    "-1e400": AWA[:-1] + b', "metadata": {"a": -1e400}}',
     "unpaired surrogate": AWA.replace(b"Awa", b"\\ud800"),
     "unpaired surrogate in a key": AWA[:-1] + b', "metadata": {"\\ud800": 1}}',
     "100 000 brackets": b"[" * 100_000,

@@ -184,6 +184,24 @@ def test_it_expires_by_its_merchant_or_when_its_time_is_over(sandbox: Sandbox) -
     assert sandbox.control.get("/schedule")["data"] == []
 
 
+@pytest.mark.parametrize(
+    ("fields", "events"),
+    [({}, ["payment_intent.failed"]), ({"mode": "setup", "line_items": []}, [])],
+    ids=["payment", "setup"],
+)
+def test_a_card_check_ends_with_its_session(
+    sandbox: Sandbox, fields: dict[str, Any], events: list[str]
+) -> None:
+    """B-54: after 900 seconds, but at the end of the session at the latest."""
+    session = sandbox.session(customer=sandbox.customer()["id"], expires_in=300, **fields)
+    sandbox.buy(session, {**CARD, "number": "4000 0000 0000 3220"})
+    sandbox.advance("299s")
+    assert sandbox.status(session) == "processing"
+    with sandbox.expect(*events):
+        sandbox.advance("1s")
+    assert sandbox.status(session) == "expired"
+
+
 # -- subscription mode
 
 

@@ -63,6 +63,14 @@ def test_a_product_link_takes_the_first_products_name(sandbox: Sandbox) -> None:
     assert sandbox.shown(link)["name"] == "Hat"
 
 
+def test_a_link_keeps_the_price_that_its_product_had(sandbox: Sandbox) -> None:
+    """PATCH /products/{id}/: a price change does not affect links already created."""
+    product = sandbox.product()
+    link = link_of(sandbox, product)
+    sandbox.api.patch(f"/products/{product['id']}/", {"unit_amount": 7000})
+    assert sandbox.buy(link, customer=AWA)["amount"] == product["unit_amount"]
+
+
 def test_a_link_has_the_limits_of_its_validity(sandbox: Sandbox) -> None:
     """B-12, B-15, B-59."""
     assert sandbox.link(validity_type="one_time")["max_usage"] == 1

@@ -44,6 +44,17 @@ def test_each_retry_comes_so_many_days_after_the_first_failure(sandbox: Sandbox)
     assert failures == [f"2026-01-0{day}" for day in (1, 2, 4, 6, 8)]
 
 
+def test_a_retry_that_is_due_at_a_boundary_comes_before_it(sandbox: Sandbox) -> None:
+    """B-45: what it pays for goes on with the period that begins there."""
+    subscription = sandbox.subscribe(FAILING_PHONE, unit_amount=500, interval="week")
+    sandbox.advance("6d")
+    card = sandbox.method({"id": subscription["customer"]})
+    change = {"payment_method": card["id"]}
+    sandbox.api.patch(f"/subscriptions/{subscription['id']}/", change)
+    sandbox.advance("1d")
+    assert sandbox.invoices("status") == ["paid", "paid"]
+
+
 @pytest.mark.parametrize(("reading", "invoices"), [("skipped", 1), ("charged", 2)])
 def test_periods_are_charged_while_one_is_owed_by_an_assumption(
     sandbox: Sandbox, reading: str, invoices: int

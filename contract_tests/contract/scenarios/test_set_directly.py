@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from contract_tests.support.receiver import Receiver
-from contract_tests.support.sandbox import CARD, Sandbox
+from contract_tests.support.sandbox import CARD, FAILING_PHONE, Sandbox
 from emulator.core import calendar
 from emulator.resources.registry import STATE_MACHINES
 
@@ -68,6 +68,25 @@ def test_one_that_is_set_active_again_is_canceled_no_more(sandbox: Sandbox) -> N
     subscription = sandbox.subscribe()
     assert put(sandbox, subscription, status="canceled")["canceled_at"] == sandbox.now
     assert put(sandbox, subscription, status="active")["canceled_at"] is None
+
+
+def test_an_end_date_is_obeyed(sandbox: Sandbox) -> None:
+    subscription = sandbox.subscribe()
+    for ends_at in ("2026-01-05", "2026-01-09"):
+        put(sandbox, subscription, ends_at=ends_at)
+    for day, status in (("2026-01-08", "active"), ("2026-01-09", "expired")):
+        sandbox.advance_to(day)
+        assert sandbox.status(subscription) == status
+
+
+@pytest.mark.parametrize("status", ["paid", "void"])
+def test_a_subscription_that_owes_nothing_any_more_is_active(sandbox: Sandbox, status: str) -> None:
+    """B-45: as after the operations, but without their events."""
+    subscription = sandbox.subscribe(FAILING_PHONE)
+    sandbox.settle()
+    with sandbox.expect():
+        put(sandbox, sandbox.api.get("/invoices/")["data"][0], status=status)
+    assert sandbox.status(subscription) == "active"
 
 
 def test_two_different_ends_of_a_trial_contradict(sandbox: Sandbox) -> None:

@@ -224,6 +224,14 @@ def test_no_more_than_so_many_advances_can_be_under_way(sandbox: Sandbox) -> Non
     assert (rejected.status_code, rejected.json()["retry_after"]) == (429, 1)
 
 
+def test_an_advance_that_waited_counts_from_where_the_ones_before_it_end(
+    sandbox: Sandbox, waiting: list[str], receiver: Receiver
+) -> None:
+    """B-92."""
+    receiver.release()
+    assert ended(sandbox, waiting[2])["now"] == "2026-01-04T00:00:00.000Z"
+
+
 def test_the_oldest_ended_advance_makes_room(sandbox: Sandbox, waiting: list[str]) -> None:
     stop(sandbox, waiting[5])
     another = begin(sandbox, by="1d")

@@ -248,6 +248,14 @@ def test_a_refund_is_mailed_once_the_money_is_back(sandbox: Sandbox) -> None:
     assert "2026, 5,000 XAF" in text(sandbox, email)
 
 
+@pytest.mark.parametrize("to", ["Awa@Example.com", "awa@example.com", "AWA@EXAMPLE.COM"])
+def test_emails_are_found_by_their_address_in_any_case(sandbox: Sandbox, to: str) -> None:
+    """B-30."""
+    for address in ("Awa@Example.com", "other@example.com"):
+        sandbox.pay(sandbox.method(sandbox.customer(email=address)))
+    assert [email["to"].lower() for email in outbox(sandbox, to=to)] == ["awa@example.com"]
+
+
 # Words
 
 

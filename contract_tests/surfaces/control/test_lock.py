@@ -158,6 +158,7 @@ TRICKS = (
         "localhost:80@evil.example",
         "localhost:99999",
         "localhost .evil.example",
+        "evillocalhost",
     ),
 )
 

@@ -224,6 +224,18 @@ def test_a_world_goes_back_to_before_a_request(sandbox: Sandbox) -> None:
     assert sandbox.advance("31d")["events"]["invoice.paid"] == 1
 
 
+def test_a_request_that_was_undone_has_the_same_response_again(sandbox: Sandbox) -> None:
+    """B-93: what was drawn for it is drawn once more."""
+    body = {"email": "late@example.com", "name": "Late"}
+    first = sandbox.api.request("POST", "/customers/", json=body)
+    sandbox.control.post("/rewind", {"steps": 1})
+    again = sandbox.api.request("POST", "/customers/", json=body)
+    assert (again.content, again.headers["request-id"]) == (
+        first.content,
+        first.headers["request-id"],
+    )
+
+
 def test_it_goes_back_step_by_step(sandbox: Sandbox) -> None:
     """Reads count as requests, and no id is given out twice. Where to must be said once."""
     sandbox.api.get("/products/")

@@ -346,6 +346,15 @@ def test_a_restored_or_exported_world_is_the_one_that_was_saved(
         assert world.subscription(subscription["id"])["current_period_end"] == expected
 
 
+def test_a_restored_clock_runs_as_it_did(sandbox: Sandbox) -> None:
+    sandbox.control.post("/clock/run", {"rate": 60})
+    saved(sandbox)
+    sandbox.control.post("/clock/run", {"rate": 1})
+    sandbox.control.post("/snapshots/saved/restore")
+    clock = sandbox.control.get("/clock")
+    assert (clock["mode"], clock["rate"]) == ("running", 60)
+
+
 def test_an_export_is_a_file_of_tinydb(sandbox: Sandbox, tmp_path: Path) -> None:
     """Who has it can ask it anything. Of a file of several worlds its own is brought in."""
     customer = sandbox.customer()
