@@ -70,6 +70,32 @@ def test_one_that_is_set_active_again_is_canceled_no_more(sandbox: Sandbox) -> N
     assert put(sandbox, subscription, status="active")["canceled_at"] is None
 
 
+@pytest.mark.parametrize(
+    ("actions", "fields", "day"),
+    [
+        (["cancel"], {"status": "active"}, "2026-02-01"),
+        ([], {"current_period_end": "2026-01-09"}, "2026-01-09"),
+    ],
+    ids=["status", "current_period_end"],
+)
+def test_a_subscription_renews_when_its_fields_say(
+    sandbox: Sandbox, actions: list[str], fields: dict[str, Any], day: str
+) -> None:
+    subscription = sandbox.subscribe()
+    for action in actions:
+        sandbox.act(subscription, action)
+    put(sandbox, subscription, **fields)
+    sandbox.advance_to(day)
+    assert sandbox.invoices("status") == ["paid", "paid"]
+
+
+def test_a_trial_whose_cancellation_is_set_off_is_announced(sandbox: Sandbox) -> None:
+    trial = sandbox.subscribe(trial_period_days=10, cancel_at_period_end=True)
+    put(sandbox, trial, cancel_at_period_end=False)
+    with sandbox.expect("subscription.trial_will_end"):
+        sandbox.advance_to("2026-01-09")
+
+
 def test_an_end_date_is_obeyed(sandbox: Sandbox) -> None:
     subscription = sandbox.subscribe()
     for ends_at in ("2026-01-05", "2026-01-09"):
@@ -235,14 +261,11 @@ def test_the_rest_follows_its_status_too(sandbox: Sandbox) -> None:
     put(sandbox, refund, status="failed")
     assert "refund" not in str(planned(sandbox))
     method = sandbox.method()
-    put(sandbox, method, status="expired")
-    put(
-        sandbox,
-        method,
-        status="active",
-        details={**method["details"], "exp_year": 2026, "exp_month": 1},
-    )
-    assert ("payment_method.expire", FEBRUARY) in planned(sandbox)
+    put(sandbox, method, details={**method["details"], "exp_year": 2026, "exp_month": 1})
+    for status, is_planned in ((None, True), ("expired", False), ("active", True)):
+        if status:
+            put(sandbox, method, status=status)
+        assert (("payment_method.expire", FEBRUARY) in planned(sandbox)) is is_planned
 
 
 def test_a_delivery_follows_its_next_attempt(sandbox: Sandbox, receiver: Receiver) -> None:
