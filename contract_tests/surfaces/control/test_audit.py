@@ -295,6 +295,14 @@ def test_a_receiver_with_the_old_secret_is_named_so(
     assert ("the receiver verifies with the old secret" in finding["advice"]) == is_rolled
 
 
+def test_an_inbox_is_not_audited(sandbox: Sandbox) -> None:
+    sandbox.endpoint(f"{sandbox.url}/_emulator/inbox/shop?app={sandbox.key[8:]}")
+    sandbox.inbox_responses("shop", status=404)
+    delivered(sandbox)
+    judged = {rule.name for rule in every_rule()} - untried(sandbox)
+    assert [rule for rule in judged if "webhook" in rule] == []
+
+
 def test_a_receiver_that_takes_too_long_is_found(impatient: Sandbox, receiver: Receiver) -> None:
     impatient.endpoint(receiver.url, "customer.created")
     receiver.reply = lambda received: Reply(held=True)

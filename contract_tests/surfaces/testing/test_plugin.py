@@ -25,7 +25,7 @@ from contract_tests.surfaces.cli.terminal import clean
 from emulator.engine.reference_data import named_assumptions
 from emulator.testing import Emulator, LocalServer, Webhooks
 from emulator.testing.base_emulator import BaseEmulator
-from emulator.testing.failed_test_page import page
+from emulator.testing.failed_test_page import MOST, page
 from emulator.version import VERSION
 
 PLUGIN = (
@@ -46,6 +46,7 @@ def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.
     monkeypatch.delenv("PAYMENTS_EMULATOR_URL", raising=False)
     monkeypatch.delenv("PAYMENTS_EMULATOR_KEY", raising=False)
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTHONPATH", str(Path(plugin.__file__).parent), os.pathsep)
     return pytester
 
 
@@ -547,6 +548,18 @@ def test_it_begins_with_what_failed(sandbox: Sandbox) -> None:
     began = " ".join(drawn(sandbox).partition("<h2>")[0].split())
     failed = r"1 subscription is past due or unpaid\. \d+ attempts of webhook deliveries failed\."
     assert re.search(rf"The ledger is balanced\. {failed}</p>", began)
+
+
+def test_only_the_first_failures_of_a_process_have_a_page() -> None:
+    code = f"""
+from emulator.testing.failed_test_page import draw
+for number in range({MOST + 1}):
+    print(draw("http://127.0.0.1:1", "sk_test_shop", f"::test_{{number}}", "", ""))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    *pages, last = done.stdout.splitlines()
+    assert all(page.endswith(".html") for page in pages)
+    assert last == f"(no further page: {MOST} are in {Path(pages[0]).parent})"
 
 
 SUITE = """

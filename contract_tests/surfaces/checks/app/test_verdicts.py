@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from contract_tests.surfaces.checks.app.test_app import Story, failing, order, two_customers
+from contract_tests.surfaces.checks.app.test_app import Story, failing, order, sweep, two_customers
 from emulator.checks.app.cases import FAULT_KINDS, REQUEST, Case, Place
 from emulator.checks.app.endings import Ending, rule_differences
 from emulator.checks.app.report import AppReport
@@ -98,6 +98,12 @@ def test_a_budget_that_allows_a_case_of_each_kind_is_a_warning() -> None:
     )
     report = AppReport([first.place, second.place], 3, (), tried=[first], remaining=1)
     assert (report.passed, report.headline) == (True, "No problem in 1 of 2 cases.")
+
+
+def test_a_problem_outdoes_the_end_of_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    report = AppReport([], 2, (), failure="it fails", remaining=1)
+    monkeypatch.setattr("emulator.checks.app.driver.examine", lambda *_, **__: report)
+    assert sweep("--", "true").status == 1
 
 
 def test_a_scenario_that_wants_the_payment_at_once_shows_nothing(payments: Emulator) -> None:

@@ -16,6 +16,7 @@ import pytest
 from contract_tests.support.receiver import Receiver
 from contract_tests.surfaces.checks.receiver.test_certifier import SECRET
 from contract_tests.surfaces.cli.terminal import Ended, run
+from emulator.checks.client import report
 from emulator.checks.report import Finding, Report, as_json, as_junit, joined
 from emulator.ui.reports.failure_sentences import sentence_of
 from emulator.ui.reports.report_page import page_of_failed_test, page_of_report
@@ -227,6 +228,20 @@ def test_of_several_examinations_the_worst_comes_first() -> None:
         "test app",
     ]
     assert joined("test all", [CLIENT]).headline == "No problems"
+
+
+def test_a_rule_is_followed_if_no_app_broke_it() -> None:
+    broken, kept, untried = (
+        {"rule": rule, "severity": "error", "advice": "", "section": ""} for rule in "abc"
+    )
+    finding = {**broken, "title": "", "count": 1, "requests": [], "object_ids": []}
+    audits = [
+        {"findings": [finding], "kept": [], "untried": [kept, untried]},
+        {"findings": [], "kept": [broken, kept], "untried": [untried]},
+    ]
+    audited = report([{**audit, "request_count": 1} for audit in audits])
+    rules = {name: [rule["rule"] for rule in audited.facts[name]] for name in ("kept", "untried")}
+    assert rules == {"kept": ["b"], "untried": ["c"]}
 
 
 OWN_SUITE = (sys.executable, str(Path(__file__).parents[1] / "suite/suite.py"), "amount")

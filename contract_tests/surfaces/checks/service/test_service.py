@@ -25,6 +25,7 @@ from contract_tests.surfaces.checks.service.second import (
     named,
     serving,
 )
+from emulator.checks.service.service import Service
 from emulator.checks.service.verdicts import CalibrationReport, Verdict, profile_of
 from emulator.cli.main import cli
 from emulator.document.probes import collected
@@ -152,6 +153,15 @@ def test_an_interrupted_run_leaves_nothing(itself: RunningServer) -> None:
     with pytest.raises(KeyboardInterrupt):
         Calibration(itself.url, VirtualTime()).run(chosen, after=interrupt)
     assert left(itself) == dict.fromkeys(REMOVED, 0)
+
+
+def test_the_rate_is_the_most_requests_a_second() -> None:
+    time = VirtualTime()
+    transport = httpx.MockTransport(lambda _: httpx.Response(200, json={"at": time.clock()}))
+    http = httpx.Client(base_url="http://shop", transport=transport)
+    service = Service(http, KEY, 2, 9, clock=time.clock, sleep=time.sleep)
+    sent = [service.send("GET", "/customers/", None, None, {})["at"] for _ in range(5)]
+    assert sent == [0, 0.5, 1, 1.5, 2]
 
 
 @pytest.mark.parametrize("value", ["made", "none"])
