@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
+from unittest.mock import Mock
 
 import pytest
 
@@ -16,7 +17,7 @@ from contract_tests.support.receiver import Receiver, Reply
 from contract_tests.support.sandbox import Sandbox
 from contract_tests.support.servers import ServerProcess, free_port
 from contract_tests.surfaces.cli.terminal import Begin, ended, run, until
-from emulator.cli.listen import derived_secret
+from emulator.cli.listen import Listener, derived_secret
 
 Start = Callable[..., "subprocess.Popen[str]"]
 
@@ -113,6 +114,19 @@ def test_it_registers_again_when_the_world_is_replaced(
     sandbox.customer()
     sandbox.settle()
     assert receiver.received[-1].event["type"] == "customer.created"
+
+
+def test_it_hears_of_a_reset_while_its_stream_is_open() -> None:
+    """One that opens after a reset finds the endpoint gone, too."""
+    endpoint = {"id": "wh_one"}
+    streams = [[("open", None), ("reset", {"cause": "reset"})], KeyboardInterrupt]
+    emulator = Mock(post=Mock(return_value=endpoint), stream=Mock(side_effect=streams))
+    emulator.get.side_effect = [{"wh_one": "listen"}, {}]
+    listener = Listener(emulator, Mock(), "http://localhost:3000", "whsec_one", as_json=False)
+    listener.endpoint = endpoint
+    with pytest.raises(KeyboardInterrupt):
+        listener.run()
+    emulator.post.assert_called_once()
 
 
 def test_the_secret_is_that_of_the_key_with_the_url(sandbox: Sandbox, receiver: Receiver) -> None:

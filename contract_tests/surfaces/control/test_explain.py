@@ -305,8 +305,9 @@ def test_the_words_of_an_invoice(sandbox: Sandbox) -> None:
     draft = sandbox.draft()
     assert said_of(sandbox, draft) == "A draft: it cannot be paid until it is finalized."
     sandbox.api.post(f"/invoices/{draft['id']}/finalize/")
+    sandbox.advance("30d")
     assert said_of(sandbox, draft) == "5,000 XAF is to be paid by 31 Jan 2026."
-    sandbox.advance("31d")
+    sandbox.advance("1d")
     assert said_of(sandbox, draft) == "5,000 XAF has been overdue since 31 Jan 2026."
     sandbox.control.post(f"/invoices/{draft['id']}/pay", {})
     assert said_of(sandbox, draft).startswith("Paid: 5,000 XAF with ")

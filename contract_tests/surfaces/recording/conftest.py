@@ -52,7 +52,7 @@ def past_due(payments: Emulator) -> str:
     api.post("/v1/refunds/", {"transaction": transaction, "amount": 1000})
     payments.client.post("/v1/customers/", json=body)
     payments.fail_next("payment", "INSUFFICIENT_FUNDS", customer=customer)
-    payments.clock.advance("28d")
+    payments.clock.advance("30d", until_event="subscription.payment_failed")
     api.get("/v1/customers/")
     return str(subscription)
 

@@ -167,6 +167,14 @@ def test_ids_have_names_cards_are_test_cards_and_all_events_are_expected(
         ] == []
 
 
+def test_at_most_a_hundred_events_are_expected(payments: Emulator) -> None:
+    for _ in range(100):
+        payments.customer()
+    assert recorded(payments).count('"customer.created",\n') == 100
+    payments.customer()
+    assert "customer.created" not in recorded(payments)
+
+
 def test_what_a_buyer_paid_on_a_page_is_paid(payments: Emulator, again: Again) -> None:
     """By a test account for an account. The journal shows a card's last digits alone."""
     lines = [{"description": "Basket", "unit_amount": 2000}]
