@@ -239,12 +239,7 @@ def test_each_meaning_of_null_has_its_fields(factory: ObjectFactory) -> None:
     """Else a clause of the rule would have nothing to decide below."""
     cases = [Case(name, factory) for name in CASES]
     meanings = {(meaning_of_null(case), case.is_change) for case in cases}
-    assert meanings == {
-        ("wrong", False),
-        ("wrong", True),
-        ("clears", True),
-        ("as left out", False),
-    }
+    assert meanings == {("wrong", False), ("wrong", True), ("clears", True), ("as left out", False)}
     assert any(is_kept(case) and shows_null(case) for case in cases)
 
 

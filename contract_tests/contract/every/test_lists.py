@@ -263,10 +263,7 @@ def test_a_filter_takes_out_what_does_not_fit(filled: Filled, path: str) -> None
     for name, schema in LISTS[path].items():
         for value in values_of(name, schema, everything) if name not in NOT_A_FIELD else ():
             expected = [row["id"] for row in everything if fits(name, value)(row)]
-            assert [row["id"] for row in filled.all(at, **{name: value})] == expected, (
-                name,
-                value,
-            )
+            assert [row["id"] for row in filled.all(at, **{name: value})] == expected, (name, value)
 
 
 @pytest.mark.parametrize(

@@ -297,10 +297,7 @@ def test_a_request_that_asks_for_http_2_keeps_its_body(
     assert b'"ama@example.com"' in responses[2].body
 
 
-LOOPS = {
-    "uvloop": "",
-    "asyncio": "import sys; sys.modules['uvloop'] = None\n",
-}
+LOOPS = {"uvloop": "", "asyncio": "import sys; sys.modules['uvloop'] = None\n"}
 """By the name of an event loop a beginning of the server's program that leaves it no other."""
 
 

@@ -184,10 +184,7 @@ def test_a_deleted_customer_is_gone(sandbox: Sandbox) -> None:
         event["type"]
         for event in sandbox.events()
         if event["data"]["object"]["id"] == customer["id"]
-    ] == [
-        "customer.created",
-        "customer.deleted",
-    ], "its events stay readable (B-86)"
+    ] == ["customer.created", "customer.deleted"], "its events stay readable (B-86)"
     for inner in ("addresses/", "transactions/"):
         sandbox.api.rejected("GET", f"{path}{inner}", 404, "CUSTOMER_NOT_FOUND")
     sandbox.api.rejected("POST", "/subscriptions/", 404, "PAYMENT_METHOD_NOT_FOUND", json=body)
@@ -251,8 +248,7 @@ def searched(sandbox: Sandbox) -> str:
 
 @pytest.mark.usefixtures("searched")
 @pytest.mark.parametrize(
-    "text",
-    ["AWA@exam", "diop", "AWA", "wa Dio", "Awa Diop", "+2417712", "7712345", " awa "],
+    "text", ["AWA@exam", "diop", "AWA", "wa Dio", "Awa Diop", "+2417712", "7712345", " awa "]
 )
 def test_search_finds_parts_of_a_buyers_fields(sandbox: Sandbox, text: str) -> None:
     """B-20: of email, name and phone, in any case of the letters."""

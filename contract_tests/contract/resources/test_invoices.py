@@ -70,10 +70,7 @@ def test_a_product_line_copies_its_product() -> None:
     now = harness.world.require(invoices.Invoice, invoice.id)
     assert [
         (line.product, line.description, line.unit_amount, line.amount) for line in now.line_items
-    ] == [
-        (product.id, "Basket", 1500, 4500),
-        (free.id, "Basket", 40, 40),
-    ]
+    ] == [(product.id, "Basket", 1500, 4500), (free.id, "Basket", 40, 40)]
 
 
 # -- tax

@@ -240,10 +240,7 @@ TASKS = [
         'lastname "Diop" "Ndong"',
     ),
     Task(
-        "Which payments and refunds have no outcome yet?",
-        "",
-        (),
-        "Waits for the operator’s answer",
+        "Which payments and refunds have no outcome yet?", "", (), "Waits for the operator’s answer"
     ),
     Task("What happens next, and when?", "", (), "Ada Ndong · Basic · 5,000 XAF / month"),
     Task(

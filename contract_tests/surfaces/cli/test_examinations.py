@@ -81,10 +81,9 @@ def test_a_server_that_does_otherwise_fails_with_a_report(
     junit = tmp_path / "report.xml"
     with stranger(hello) as url:
         base_url, document = module.server_and_document(f"{url}/v1/")
-        assert (base_url, len(document["paths"]) > 50) == (
-            f"{url}/v1",
-            True,
-        ), "it has none, so the shipped one counts"
+        assert (base_url, len(document["paths"]) > 50) == (f"{url}/v1", True), (
+            "it has none, so the shipped one counts"
+        )
         shipped(monkeypatch, SMALL)
         options = ("compare", "document", url, "--examples", "1", "--junit", str(junit))
         ended, for_programs = run(*options), run(*options, "--json")

@@ -199,9 +199,7 @@ def test_a_line_loads_its_own_command_only() -> None:
     assert commands & loaded("world", "reset", "--help") == {"emulator.cli.world"}
 
 
-def test_a_request_loads_no_server(
-    sandbox: Sandbox,
-) -> None:
+def test_a_request_loads_no_server(sandbox: Sandbox) -> None:
     """So it comes fast."""
     heavy = HEAVY | {
         "starlette",

@@ -85,11 +85,9 @@ def rejected(*options: str | Path, **environment: str) -> str:
         for name, value in environment.items():
             patch.setenv(name, value)
         ended = run("serve", *map(str, options))
-    assert (ended.status, ended.errors.count("\n"), "Ready." in ended.output) == (
-        2,
-        1,
-        False,
-    ), ended
+    assert (ended.status, ended.errors.count("\n"), "Ready." in ended.output) == (2, 1, False), (
+        ended
+    )
     assert ended.errors.startswith("payments-emulator: ")
     return ended.errors
 
@@ -344,9 +342,7 @@ LAST_WORDS = {
 }
 
 
-def test_a_server_ends_with_its_standard_input(
-    tmp_path: Path,
-) -> None:
+def test_a_server_ends_with_its_standard_input(tmp_path: Path) -> None:
     """However the pipe's program ends, the system closes the pipe; its content is ignored.
 
     Clients that wait get a response.

@@ -124,9 +124,7 @@ def test_a_failure_lets_the_buyer_try_again(sandbox: Sandbox) -> None:
     assert len(intents(sandbox)) == 5
 
 
-def test_a_decision_on_the_page_ends_a_payment_under_way(
-    sandbox: Sandbox,
-) -> None:
+def test_a_decision_on_the_page_ends_a_payment_under_way(sandbox: Sandbox) -> None:
     """B-54: …3220 is requires_action until it is confirmed on the page. A decision is made once."""
     for fields in (TRANSFER, {**PHONE, "phone": "+24177000003"}, STEP):
         for do, status in (("approve", "complete"), ("refuse", "payment_failed")):

@@ -28,9 +28,7 @@ def site(server: RunningServer) -> Iterator[httpx.Client]:
         yield client
 
 
-def test_a_page_loads_nothing_from_elsewhere(
-    site: httpx.Client,
-) -> None:
+def test_a_page_loads_nothing_from_elsewhere(site: httpx.Client) -> None:
     assets: set[str] = set()
     for path in (*PAGES, "/docs/?api=control", "/docs/?api=nothing"):
         response = site.get(path)
@@ -48,9 +46,7 @@ def test_a_page_loads_nothing_from_elsewhere(
         )
 
 
-def test_an_unknown_page_is_not_found(
-    site: httpx.Client,
-) -> None:
+def test_an_unknown_page_is_not_found(site: httpx.Client) -> None:
     names = ("swagger-ui.css.map", "..%2f..%2f__init__.py", "")
     for path in ("/nothing/<script>", *(f"/docs/assets/{name}" for name in names)):
         response = site.get(path, headers={"Accept": "application/json"})

@@ -138,10 +138,9 @@ def test_two_tabs_of_one_browser_pay_once(sandbox: Sandbox) -> None:
         tabs = [{**awa.open().fields, "do": "pay", **CARD, **WHO} for _ in range(2)]
         responses = [awa.send(form) for form in tabs]
         done = awa.open()
-    assert (done.status, done.state) == (
-        200,
-        "paid",
-    ), "a reload, or the way back, shows what was paid"
+    assert (done.status, done.state) == (200, "paid"), (
+        "a reload, or the way back, shows what was paid"
+    )
     assert "You paid 5,000 XAF" in done.text
     assert responses[0].headers["location"] == responses[1].headers["location"]
     assert uses(sandbox, made) == 1

@@ -152,9 +152,7 @@ def test_each_test_has_the_same_world_of_its_own_each_time(suite: pytest.Pyteste
     assert "-test-worlds-1" in first
 
 
-def test_markers_change_how_the_ini_file_has_worlds_start(
-    suite: pytest.Pytester,
-) -> None:
+def test_markers_change_how_the_ini_file_has_worlds_start(suite: pytest.Pytester) -> None:
     suite.makeini("""
         [pytest]
         payments_clock = 2026-01-01T00:00:00Z

@@ -8,10 +8,7 @@ from unittest.mock import Mock
 import pytest
 
 from contract_tests.support.sandbox import CHARGED, FAILED, FAILING_PHONE
-from emulator.testing import (
-    Emulator,
-    Ledger,
-)
+from emulator.testing import Emulator, Ledger
 from emulator.testing.world_parts import WorldClock
 
 

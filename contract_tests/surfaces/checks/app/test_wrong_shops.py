@@ -52,10 +52,7 @@ CREDITS = {
         "An event that comes again days later is handled twice",
     ),
     "undoes": ("1:swapped", LATE),
-    "the page grants, too": (
-        "2:late",
-        "What is known already is done again when its event comes",
-    ),
+    "the page grants, too": ("2:late", "What is known already is done again when its event comes"),
     "never asks": ("2:lost", "What a lost webhook would have said is never asked for"),
     "no signature": ("2:forged", "A webhook that was tampered with was accepted"),
     "asks for money again": (

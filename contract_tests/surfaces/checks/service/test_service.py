@@ -104,9 +104,7 @@ def left(server: RunningServer) -> dict[str, int]:
         return {path: http.get(path).json()["pagination"]["count"] for path in REMOVED}
 
 
-def test_against_itself_nothing_differs_in_any_order(
-    itself: RunningServer,
-) -> None:
+def test_against_itself_nothing_differs_in_any_order(itself: RunningServer) -> None:
     order = random.Random(5).sample([*KNOWN.probes], len(KNOWN.probes))
     for chosen in (None, order):
         report = Calibration(itself.url, VirtualTime()).run(chosen)

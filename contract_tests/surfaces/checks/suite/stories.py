@@ -75,11 +75,7 @@ def test_a_payment_collects_what_was_asked_once_and_is_announced(payments: Emula
     assert len(payments.emails.to(buyer["email"], "receipt")) == 1
     [event] = payments.webhooks.assert_delivered("payment_intent.succeeded", intent)
     snapshot: Any = event["data"]["object"]
-    assert (
-        snapshot["customer"],
-        snapshot["amount"],
-        snapshot["metadata"],
-    ) == (
+    assert (snapshot["customer"], snapshot["amount"], snapshot["metadata"]) == (
         buyer["id"],
         5000,
         {"order": 7},

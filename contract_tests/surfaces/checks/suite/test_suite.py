@@ -207,9 +207,7 @@ def test_a_lower_score_can_be_enough() -> None:
     assert [finding["name"] for finding in report["findings"]] == ["payment-twice"]
 
 
-def test_a_run_that_does_not_end_has_caught_its_mutant(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_run_that_does_not_end_has_caught_its_mutant(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("emulator.cli.suite.SUITE_RUN_SECONDS", 0.1)
     ended = examined("--json", "--only", "refund-short", "--", *SUITE, "waits")
     assert (ended.status, json.loads(ended.output)["caught"]) == (0, ["refund-short"])
