@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from emulator.client.messages import ApiRequest, ApiResponse
 
 if TYPE_CHECKING:
+    from io import BufferedReader
     from ssl import SSLContext
 
 KEPT = 20
@@ -111,7 +112,9 @@ class Connections:
         try:
             connection.settimeout(timeouts.response)
             connection.sendall(head + request.body)
-            yield connection, IncomingResponse(connection, request.method)
+            # Closed here and not by the garbage collector: a socket stays open until its file is.
+            with connection.makefile("rb") as file:
+                yield connection, IncomingResponse(file, request.method)
         except BaseException as error:
             connection.close()
             if isinstance(error, OSError) and not isinstance(error, ConnectionBroke):
@@ -201,8 +204,8 @@ LONGEST_LINE, MOST_HEADERS = 65_536, 100
 class IncomingResponse:
     """A connection's response; raises :class:`ConnectionBroke` if not HTTP or cut short."""
 
-    def __init__(self, connection: socket, method: str) -> None:
-        self._file = connection.makefile("rb")
+    def __init__(self, file: BufferedReader, method: str) -> None:
+        self._file = file
         self.status, self.headers = self._head()
         while self.status < 200:  # the server says that the response is coming
             self.status, self.headers = self._head()
