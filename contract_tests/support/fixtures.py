@@ -14,6 +14,7 @@ import pytest
 from contract_tests.contract.document.judges import Judge
 from contract_tests.support.contract import Contract, contract
 from contract_tests.support.receiver import Receiver
+from contract_tests.support.run import whole
 from contract_tests.support.sandbox import RunningServer, Sandbox
 from contract_tests.surfaces.coverage.watch import WATCH
 
@@ -21,6 +22,12 @@ from contract_tests.surfaces.coverage.watch import WATCH
 def pytest_configure(config: pytest.Config) -> None:
     """In a long run let the slow validator judge every response, to check the quick one."""
     Judge.enough = not config.option.long
+
+
+@pytest.fixture(scope="session")
+def thorough(pytestconfig: pytest.Config) -> bool:
+    """Whether each combination is tried: in a run that is long, and in one that names its tests."""
+    return bool(pytestconfig.option.long) or not whole(pytestconfig)
 
 
 @pytest.fixture(autouse=True)

@@ -68,11 +68,15 @@ def test_no_operation_succeeds_for_an_id_that_a_client_made_up(sandbox: Sandbox)
 @pytest.mark.breaks_the_document  # a code may be forced where it could not arise
 @pytest.mark.parametrize("code", ONE_OF_EACH_STATUS.values())
 def test_every_operation_responds_with_a_forced_code_whatever_it_is_sent(
-    sandbox: Sandbox, code: str
+    sandbox: Sandbox, code: str, thorough: bool
 ) -> None:
-    """B-94: as documented, wherever a response has this status; B-05: before the body's form."""
+    """B-94: as documented, wherever a response has this status; B-05: before the body's form.
+
+    A plain run tries a third of the pairs, of each code and of each operation.
+    """
     headers, status = {"Emulator-Answer": code}, ERRORS[code].status
-    for operation in sandbox.api.contract.operations:
+    first, step = (0, 1) if thorough else ([*ONE_OF_EACH_STATUS].index(status) % 3, 3)
+    for operation in sandbox.api.contract.operations[first::step]:
         path = re.sub(r"\{\w+\}", "x", operation.path)
         send = (
             sandbox.api.request

@@ -320,42 +320,13 @@ def test_the_links_between_pages_keep_the_other_parameters(filled: Filled) -> No
 # -- what cannot be asked
 
 NO_INTEGERS = [
-    *(
-        "",
-        "x",
-        "1.0",
-        "1e1",
-        "+1",
-        "%2B1",
-        "-",
-        "1_0",
-        "%201",
-        "%D9%A3",
-        "%C2%B2",
-        "%00",
-        "true",
-        "1,2",
-        "9" * 301,
-    )
+    *("", "x", "1.0", "1e1", "+1", "%2B1", "-", "1_0", "%201", "%D9%A3", "%C2%B2", "%00"),
+    *("true", "1,2", "9" * 301),
 ]
 NO_DATES = [
-    *(
-        "2026-13-01",
-        "2026-01-01T25:00:00",
-        "1767225600",
-        "2026-02-30T00:00:00Z",
-        "",
-        "now",
-        "2026-000",
-        "2026-366",
-    ),
-    *(
-        "2025-12-31T24:01Z",
-        "0000-001",
-        "2026-06-01 00:00:00Z",
-        "2026-06-01T00:00Z",
-        "20260601T000000Z",
-    ),
+    *("2026-13-01", "2026-01-01T25:00:00", "1767225600", "2026-02-30T00:00:00Z", "", "now"),
+    *("2026-000", "2026-366", "2025-12-31T24:01Z", "0000-001", "2026-06-01 00:00:00Z"),
+    *("2026-06-01T00:00Z", "20260601T000000Z"),
     *("2026-06-01T00:00:00,5", "2026-06-01T00:00:00Z,", "2026-06-01T00:00:00%0A"),
     *("2026-W20", "2026-W20-1", "2026W201", "2026-001", "2026001", "20260601"),
 ]
@@ -384,11 +355,13 @@ DOCUMENTS = {"service": SERVICE, "control": bundles.load("control")}
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_the_error_of_a_wrong_value_names_its_parameter(sandbox: Sandbox, name: str) -> None:
+def test_the_error_of_a_wrong_value_names_its_parameter(
+    sandbox: Sandbox, name: str, thorough: bool
+) -> None:
     """B-12: digits are ASCII; parameters come before objects (B-05). A parameter is given once.
 
     B-17: "a space in between is wrong"; nor is another form a date-time. Of parameters of one
-    schema only the first has every wrong value.
+    schema only the first has every wrong value, and in a plain run the only one given twice.
     """
     document, tried = DOCUMENTS[name], set[str]()
     api = sandbox.api if name == "service" else sandbox.control
@@ -405,16 +378,12 @@ def test_the_error_of_a_wrong_value_names_its_parameter(sandbox: Sandbox, name: 
         }
         for parameter, schema in query.items():
             wrong = misused(parameter, schema.node)
-            wrong_queries = [
-                f"{parameter}={text}"
-                for text in (wrong[:1] if str(schema.node) in tried else wrong)
-            ]
+            is_tried = str(schema.node) in tried
             tried.add(str(schema.node))
-            for text in (
-                *wrong_queries,
-                f"{parameter}=1&{parameter}=1",
-                f"{parameter}=1&{parameter}=2",
-            ):
+            texts = [f"{parameter}={text}" for text in (wrong[:1] if is_tried else wrong)]
+            if thorough or not is_tried:
+                texts += [f"{parameter}=1&{parameter}={other}" for other in (1, 2)]
+            for text in texts:
                 path = re.sub(r"\{\w+\}", "x", operation.path)
                 error = api.rejected("GET", f"{path}?{text}", 422, "INVALID_FILTER_PARAM")
                 assert {*error["errors"]} == {parameter} | required, text

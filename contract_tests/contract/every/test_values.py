@@ -127,17 +127,21 @@ NEVER_TAKEN = {"confirmPaymentIntent"}
 
 
 @pytest.mark.parametrize("id", SCHEMAS)
-def test_what_the_schema_of_a_field_just_allows_is_taken(factory: ObjectFactory, id: str) -> None:
+def test_what_the_schema_of_a_field_just_allows_is_taken(
+    factory: ObjectFactory, id: str, thorough: bool
+) -> None:
     """Limits are inclusive, by the served documents too. Another field or rule may be at fault.
 
-    Where that were so of every value, the documents would not be asked.
+    Where that were so of every value, the documents would not be asked. A plain run tries each
+    twentieth of the countries and of the currencies.
     """
     subject, taken = Judged(id, factory), Counter[bool]()
     for field, schema in fields_of(id).items():
         for place, node, entry in (
             of_field(field, schema) if f"{id}.{field}" not in NOT_ALONE else ()
         ):
-            for value in just_allowed(node, entry):
+            step = 1 if thorough or len(node.get("enum", ())) < 50 else 20
+            for value in [*just_allowed(node, entry)][::step]:
                 body = with_value(subject.body(field), place, value)
                 response = subject.send(body)
                 case = f"{place} {value!r:.60}: {response.text}"
