@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from contract_tests import ROOT
+from contract_tests.quality.sources import parsed
 from emulator.engine.reference_data import numbered_assumptions
 
 USAGE = "usage: python -m contract_tests.where NUMBER, as in B-01"
@@ -125,7 +126,7 @@ def _names(file: Path) -> list[tuple[int, int, str]]:
     """Return first line, last line and name of each function and class."""
     return [
         (node.lineno, node.end_lineno or node.lineno, node.name)
-        for node in ast.walk(ast.parse(file.read_text("utf-8")))
+        for node in ast.walk(parsed(file))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
     ]
 
