@@ -173,11 +173,11 @@ def test_a_page_in_the_middle_leads_both_ways(filled: Filled, path: str) -> None
 
 
 @pytest.mark.parametrize("path", LISTS)
-def test_the_pages_of_a_list_are_the_whole_list(filled: Filled, path: str) -> None:
+def test_the_pages_of_a_list_are_the_whole_list(filled: Filled, path: str, thorough: bool) -> None:
     """B-19: absolute links work."""
     api, at = filled.sandbox.api, filled.path(path)
     everything = filled.all(at)
-    for size in (1, 2, len(everything), 100):
+    for size in (1, 2, len(everything), 100)[0 if thorough else 1 :]:
         assert list(api.pages(at, page_size=size)) == everything, size
     whole = api.get(at, page_size=len(everything))["pagination"]
     member = {
