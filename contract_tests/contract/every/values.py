@@ -36,28 +36,10 @@ OTHER_TYPES: dict[str, tuple[Any, ...]] = {
 """Values of other types than that of a schema. A number with a point is no integer (B-23)."""
 
 NO_URLS = (
-    *(
-        "HTTPS://127.0.0.1:9/",
-        "Https://127.0.0.1:9/",
-        "HTTP://127.0.0.1:9/",
-        "ftp://127.0.0.1:9/",
-        "//127.0.0.1:9/",
-        "",
-    ),
-    *(
-        "https://user@127.0.0.1:9/",
-        "https://boutique-éwé.example/",
-        "https://127.0.0.1:70000/",
-        "https://",
-        "https:",
-    ),
-    *(
-        "https://127.0.0.1:9/a b",
-        " https://127.0.0.1:9/",
-        "https://127.0.0.1:9/\n",
-        "https:///thanks",
-        "basket.webp",
-    ),
+    *("HTTPS://127.0.0.1:9/", "Https://127.0.0.1:9/", "HTTP://127.0.0.1:9/", "https:"),
+    *("ftp://127.0.0.1:9/", "//127.0.0.1:9/", "", "https://user@127.0.0.1:9/", "https://"),
+    *("https://boutique-éwé.example/", "https://127.0.0.1:70000/", "https://127.0.0.1:9/a b"),
+    *(" https://127.0.0.1:9/", "https://127.0.0.1:9/\n", "https:///thanks", "basket.webp"),
 )
 
 URLS = ("https://127.0.0.1:9/", "https://127.0.0.1:9", "https://[::1]:9/a?b#c")
