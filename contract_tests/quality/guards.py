@@ -21,6 +21,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from itertools import count
 from pathlib import Path
 from shutil import copy2
 from typing import Any, NamedTuple
@@ -38,6 +39,9 @@ PATIENCE = 600
 """Seconds that one test may take, on a busy machine."""
 
 QUIET = ("-q", "-x", "-p", "no:cacheprovider", "--long")
+
+SECONDS = count(int(time.time()) + 2)
+"""The times at which slips are made, as their files have it."""
 
 FAILED, PASSED = 1, 0
 """Exit statuses of pytest: others mean that nothing was tested, as after a slip of syntax."""
@@ -113,8 +117,8 @@ def slipped(tree: Path, guard: Guard) -> Iterator[None]:
     file = tree / guard.file
     whole, times = file.read_bytes(), file.stat()
     file.write_text(file.read_text("utf-8").replace(guard.text, guard.slip), "utf-8")
-    # Compiled modules are recognized by time and size, so each slip has a time of its own.
-    os.utime(file, ns=(times.st_atime_ns, time.time_ns() + 2_000_000_000))
+    # Compiled modules are recognized by second and size, so each slip has a second of its own.
+    os.utime(file, (times.st_atime, next(SECONDS)))
     try:
         yield
     finally:
