@@ -15,6 +15,7 @@ from contract_tests.simulator.durability.operations import (
     moves,
     newest,
     register,
+    used,
 )
 from contract_tests.simulator.durability.service import CARD, LINES, SHOP
 
@@ -431,6 +432,7 @@ def _phone(facts: Facts, number: str) -> Step | None:
     def effect(facts: Facts, response: ResponseBody) -> None:
         own = {"id": response["id"] if response else "any", "customer": body["customer"]}
         facts.objects["payment_method", number] = own
+        used(facts, own["customer"])
 
     return Step("POST", "/v1/payment-methods/", {**body, "metadata": {"n": number}}, effect)
 
