@@ -30,7 +30,7 @@ class Line:
     """
 
     def __init__(
-        self, url: str, key: str = "sk_test_line", timeout: float = 10, buffer: int = 0
+        self, url: str, key: str = "sk_test_line", timeout: float = 60, buffer: int = 0
     ) -> None:
         parts = urlsplit(url)
         self._socket = socket.socket()
