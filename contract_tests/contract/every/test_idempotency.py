@@ -58,14 +58,17 @@ def test_another_body_or_path_under_the_key_is_a_conflict(sandbox: Sandbox) -> N
     assert (again.content, again.headers[REPLAYED]) == (first.content, "true")
 
 
-def test_the_key_is_remembered_for_24_hours_of_the_worlds_clock(sandbox: Sandbox) -> None:
+@pytest.mark.parametrize("body", [PLAN, {**PLAN, "name": "Pro"}], ids=["same", "another"])
+def test_the_key_is_remembered_for_24_hours_of_the_worlds_clock(
+    sandbox: Sandbox, body: Any
+) -> None:
     """Byte-identical at 23 h 59 min, forgotten at 24 h. No job: the schedule is the service's."""
     first = post(sandbox, "k1", PLAN, "/subscription-plans/")
     assert sandbox.control.get("/clock")["next_due_at"] is None
     sandbox.advance("PT23H59M")
     assert post(sandbox, "k1", PLAN, "/subscription-plans/").content == first.content
     sandbox.advance("60s")
-    later = post(sandbox, "k1", PLAN, "/subscription-plans/")
+    later = post(sandbox, "k1", body, "/subscription-plans/")
     assert REPLAYED not in later.headers
     assert later.json()["id"] != first.json()["id"]
 

@@ -85,10 +85,10 @@ def test_finalization_takes_the_present_tax_of_what_a_discount_leaves(
     """B-65: "Tax is computed automatically from the App's configuration"; it mails the customer."""
     customer = sandbox.customer()
     invoice = sandbox.draft(customer, due_date="2026-01-02")
-    sandbox.settings(tax_rate=10)
     sandbox.api.patch(f"/customers/{customer['id']}/", {"email": "new@example.com"})
     sandbox.control.patch(f"/objects/{invoice['id']}", {"discount_amount": 500})
     sandbox.api.patch(f"/invoices/{invoice['id']}/", {**change, "due_date": None})
+    sandbox.settings(tax_rate=10)
     sandbox.act(invoice, "finalize")
     invoice = sandbox.shown(invoice)
     net = 5000 * len(invoice["line_items"]) - 500

@@ -71,22 +71,24 @@ def test_one_that_is_set_active_again_is_canceled_no_more(sandbox: Sandbox) -> N
 
 
 @pytest.mark.parametrize(
-    ("actions", "fields", "day"),
+    ("actions", "fields", "day", "next_day"),
     [
-        (["cancel"], {"status": "active"}, "2026-02-01"),
-        ([], {"current_period_end": "2026-01-09"}, "2026-01-09"),
+        (["cancel"], {"status": "active"}, "2026-02-01", "2026-03-01"),
+        ([], {"current_period_end": "2026-01-09"}, "2026-01-09", "2026-02-09"),
     ],
     ids=["status", "current_period_end"],
 )
 def test_a_subscription_renews_when_its_fields_say(
-    sandbox: Sandbox, actions: list[str], fields: dict[str, Any], day: str
+    sandbox: Sandbox, actions: list[str], fields: dict[str, Any], day: str, next_day: str
 ) -> None:
+    """The boundary that is set is the anchor of those after it."""
     subscription = sandbox.subscribe()
     for action in actions:
         sandbox.act(subscription, action)
     put(sandbox, subscription, **fields)
     sandbox.advance_to(day)
     assert sandbox.invoices("status") == ["paid", "paid"]
+    assert sandbox.shown(subscription)["current_period_end"].startswith(next_day)
 
 
 def test_a_trial_whose_cancellation_is_set_off_is_announced(sandbox: Sandbox) -> None:
@@ -149,6 +151,15 @@ def test_a_due_date_is_obeyed(sandbox: Sandbox) -> None:
     put(sandbox, invoice, description="Nothing planned follows this")
     put(sandbox, invoice, due_date="2026-04-01", status="void")
     assert planned(sandbox) == []
+
+
+@pytest.mark.parametrize("status", ["open", "paid", "void", "uncollectible"])
+def test_a_draft_whose_status_is_set_is_finalized(sandbox: Sandbox, status: str) -> None:
+    """B-65: with a due date and links."""
+    invoice = put(sandbox, sandbox.draft(), status=status)
+    assert invoice["due_date"] == "2026-01-31"
+    assert invoice["payment_url"].endswith(f"/invoice/{invoice['id']}")
+    assert sandbox.api.request("GET", invoice["pdf_url"]).status_code == 200
 
 
 def test_an_expiry_is_obeyed(sandbox: Sandbox) -> None:
