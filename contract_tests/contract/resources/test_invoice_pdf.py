@@ -155,6 +155,7 @@ def test_it_is_stamped_with_its_status(
     invoice = an_invoice(sandbox, status=status)
     pdf = pdf_of(sandbox, invoice)
     assert [text for text in texts if text not in pdfs.text(pdf)] == []
+    assert pdfs.text(pdf).count("VOID") == 2 * (status == "void"), "in its head, and across it"
     assert (invoice["payment_url"] in pdfs.links(pdf)) == payable
 
 

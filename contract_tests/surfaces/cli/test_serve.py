@@ -23,6 +23,7 @@ from contract_tests.support.sandbox import RunningServer
 from contract_tests.support.servers import CLIENT
 from contract_tests.surfaces.cli.terminal import COMMAND, Begin, Ended, clean, ended, run
 from emulator.document.paths import GUIDE
+from emulator.server.address import url_of
 
 START = "frozen@2026-01-01T00:00:00Z"
 
@@ -136,6 +137,13 @@ def test_behind_a_port_mapping_its_public_url_is_in_links(serve: Serve, tmp_path
     served.url = f"http://127.0.0.1:{int((tmp_path / 'port').read_text())}"
     line = {"currency": "XAF", "line_items": [{"description": "Basket", "unit_amount": 2000}]}
     assert served.post("/v1/checkout-sessions/", line)["url"].startswith("http://sandbox.local/")
+
+
+@pytest.mark.parametrize(
+    ("host", "url"), [("::1", "http://[::1]:80"), ("::", "http://127.0.0.1:80")]
+)
+def test_an_address_of_ipv6_is_printed_as_one_that_can_be_called(host: str, url: str) -> None:
+    assert url_of(host, 80, trust_network=False) == url
 
 
 BAD = {

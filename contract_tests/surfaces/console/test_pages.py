@@ -610,6 +610,16 @@ def test_a_charge_under_way_is_no_failed_attempt(sandbox: Sandbox) -> None:
         assert '<span class="nowrap">INV-2026-000001</span>' in page.html
 
 
+def test_the_overview_shows_the_last_six_of_each_list(sandbox: Sandbox) -> None:
+    sandbox.endpoint(inbox(sandbox, "shop"), "customer.created")
+    for _ in range(7):
+        sandbox.act(sandbox.invoice(), "send")
+    sandbox.settle()
+    with visiting(sandbox) as visitor:
+        lists = visitor.open().html.split('data-testid="latest_')[1:]
+    assert [html.count("data-key") for html in lists] == [6, 6, 6, 6]
+
+
 @pytest.mark.parametrize(
     ("language", "waits", "none"),
     [

@@ -501,18 +501,23 @@ def paid(sandbox: Sandbox, path: str) -> Any:
 
 
 def test_without_a_method_one_is_taken_that_works(sandbox: Sandbox) -> None:
-    """The customer's default method comes first unless forbidden; a stored card acts as it did."""
+    """The customer's default method comes first unless forbidden or expired; a stored card acts as
+    it did.
+    """
     for type in ("mobile_money", "bank_card", "paypal"):
         intent = paid(
             sandbox, f"/checkout-sessions/{sandbox.session(payment_method_types=[type])['id']}"
         )
         assert (intent["status"], intent["payment_method_types"]) == ("succeeded", [type])
-    poor, card = sandbox.customer(phone=FAILING_PHONE), sandbox.customer()
+    poor, card, late = sandbox.customer(phone=FAILING_PHONE), sandbox.customer(), sandbox.customer()
     sandbox.method(card, number="4000 0000 0000 9995", is_default=True)
+    sandbox.method(late, exp_year=2026, exp_month=1, is_default=True)
+    sandbox.advance_to("2026-02-01")
     for customer, types, code in [
         (poor, [], "INSUFFICIENT_FUNDS"),
         (card, [], "INSUFFICIENT_FUNDS"),
         (poor, ["bank_card"], None),
+        (late, [], None),
     ]:
         session = sandbox.session(customer=customer["id"], payment_method_types=types)
         intent = paid(sandbox, f"/checkout-sessions/{session['id']}")

@@ -107,7 +107,10 @@ def test_every_request_to_the_service_is_filed_with_its_response(sandbox: Sandbo
 
 
 def test_no_card_number_key_or_secret_is_shown(sandbox: Sandbox) -> None:
-    """Of a card the last four digits at most; keys and secrets masked; malformed bodies too."""
+    """Of a card the last four digits at most; keys and secrets masked; malformed bodies too.
+
+    Nor in any of the forms of code.
+    """
     sandbox.api.post("/payment-methods/", {"customer": sandbox.customer()["id"], **CARD})
     for raw in (
         '{"number": "4242-4242-4242-4242", "cvc": "987", "iban": "FR7630006000011234567890189"',
@@ -119,7 +122,9 @@ def test_no_card_number_key_or_secret_is_shown(sandbox: Sandbox) -> None:
     sandbox.api.request("GET", "/payment-methods/4242424242424242/", params={"q": sandbox.key})
     endpoint = sandbox.endpoint(f"{sandbox.url}/_emulator/inbox/shop")
     text = "".join(
-        str(sandbox.control.get(f"/requests/{row['id']}")) for row in journal(sandbox)
+        sandbox.control.request("GET", f"/requests/{row['id']}", params=form).text
+        for row in journal(sandbox)
+        for form in ({}, *({"as": form} for form in FORMS))
     ).replace(" ", "")
     secrets = (
         "4242-4242-4242",

@@ -398,3 +398,5 @@ def test_what_is_listed_by_date_is_left_out_at_another_time() -> None:
 
 def test_in_another_time_zone_dates_stay_and_times_count_as_equal() -> None:
     assert undated(REPORT, same_days=True) == {**REPORT, "at": "{date}"}
+    text = "2026-01-31: sold at {}"
+    assert undated(text.format(REPORT["at"]), same_days=True) == text.format("{date}")
