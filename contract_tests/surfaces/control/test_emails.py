@@ -193,6 +193,22 @@ def test_a_cancellation_is_reported_when_it_happens(sandbox: Sandbox) -> None:
     assert "It ended on January 15, 2026. You will not be charged again." in text(sandbox, email)
 
 
+@pytest.mark.parametrize(
+    "type",
+    [
+        "transaction.succeeded",
+        "refund.succeeded",
+        "subscription.payment_failed",
+        "subscription.trial_will_end",
+        "subscription.canceled",
+    ],
+)
+def test_an_email_about_an_event_is_explained_by_it(sandbox: Sandbox, type: str) -> None:
+    event = sandbox.control.post("/trigger", {"event": type})
+    chain = sandbox.control.get(f"/explain/{event['data']['object']['id']}")["chain"]
+    assert [step["caused_by"] for step in chain if step["kind"] == "email"] == [event["id"]]
+
+
 def test_a_cancellation_by_the_deletion_of_the_customer_is_reported(sandbox: Sandbox) -> None:
     """B-32: the email stays readable."""
     deleted = sandbox.subscribe(trial_period_days=14)["customer"]

@@ -188,22 +188,6 @@ def test_a_job_that_failed_is_reported_with_its_cause(
     assert failed["caused_by"] == step(response, "job", "job subscription.charge")["id"]
 
 
-@pytest.mark.parametrize(
-    "type",
-    [
-        "transaction.succeeded",
-        "refund.succeeded",
-        "subscription.payment_failed",
-        "subscription.trial_will_end",
-        "subscription.canceled",
-    ],
-)
-def test_an_email_about_an_event_is_caused_by_it(sandbox: Sandbox, type: str) -> None:
-    event = sandbox.control.post("/trigger", {"event": type})
-    response = explain(sandbox, event["data"]["object"]["id"])
-    assert step(response, "email")["caused_by"] == event["id"]
-
-
 def test_what_the_journal_lost_is_said_to_be_unknown(sandbox: Sandbox) -> None:
     """Events, deliveries and emails on record are in the chain nevertheless."""
     subscription = sandbox.subscribe()["id"]
