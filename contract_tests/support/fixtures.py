@@ -26,8 +26,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def thorough(pytestconfig: pytest.Config) -> bool:
-    """Whether each combination is tried: in a run that is long, and in one that names its tests."""
-    return bool(pytestconfig.option.long) or not whole(pytestconfig)
+    """Whether each combination is tried: in a run that is long, or names its tests, or tells which
+    part of the document has a test, as CI does.
+    """
+    options = pytestconfig.option
+    return bool(options.long or options.spec_coverage) or not whole(pytestconfig)
 
 
 @pytest.fixture(autouse=True)
