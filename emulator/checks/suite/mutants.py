@@ -47,7 +47,7 @@ class MutationPoint(Enum):
     EMITTED = "the type of an event, or None for one that is never emitted; its record"
     SCHEDULED = "when a job is due; its name, and the record that it is about"
     RUN = "a job that is due, or None for one that does nothing; the world"
-    HELD = "the seconds that a response of /v1 waits; its ClientRequest, the world"
+    HELD = "whether a response of /v1 waits for its webhooks; its ClientRequest, the world"
     REACTED = "the reaction to an event, or None for one that is left out; the world, the event"
 
 
@@ -278,12 +278,12 @@ def _other_code(response: ServiceResponse) -> ServiceResponse:
     return response._replace(body={**response.body, "code": "UNKNOWN_ERROR"})
 
 
-def _held(seconds: float, request: ClientRequest, world: World | None) -> float:
-    """Return the seconds (real time) a response waits for its webhooks; 0 without an endpoint."""
+def _held(is_held: bool, request: ClientRequest, world: World | None) -> bool:
+    """Have the response to a POST wait for its webhooks, where there is an endpoint."""
     is_heard = (
         world is not None and any(world.table(WebhookEndpoint)) and "/webhooks/" not in request.path
     )
-    return 0.5 if is_heard and request.method == "POST" else seconds
+    return is_held or (is_heard and request.method == "POST")
 
 
 # -- all

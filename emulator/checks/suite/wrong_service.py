@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
@@ -30,6 +31,11 @@ from emulator.server.sandbox import Parts
 from emulator.web.context import RequestContext, context_of
 
 SERVICE = "/v1/"
+
+HELD_SECONDS = 2.0
+"""The longest time (real time) that a response waits for its webhooks: a receiver that handles one
+thing at a time may be waiting for that response.
+"""
 
 V = TypeVar("V")
 R = TypeVar("R", bound=Record)
@@ -117,11 +123,14 @@ class WrongService:
                         start, body = (
                             self._response(context, name, start, body) if body else (start, body)
                         )
-                    world = context.runtime.world if context.runtime else None
-                    if is_service and (
-                        held := self.passed(MutationPoint.HELD, 0.0, request, world, app=name)
+                    runtime = context.runtime
+                    world = runtime.world if runtime else None
+                    if (
+                        is_service
+                        and self.passed(MutationPoint.HELD, False, request, world, app=name)
+                        and runtime
                     ):
-                        await asyncio.sleep(held)
+                        await _delivered(runtime)
                     await send(start)
                     message, start = {**message, "body": body}, {}
                 await send(message)
@@ -143,6 +152,12 @@ class WrongService:
         headers = [header for header in start["headers"] if header[0] != b"content-length"]
         length = (b"content-length", str(len(body)).encode())
         return {**start, "status": wrong.status, "headers": [length, *headers]}, body
+
+
+async def _delivered(runtime: Runtime) -> None:
+    """Wait until each webhook so far has its outcome, for ``HELD_SECONDS`` at most."""
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(runtime.outbox.settled(), HELD_SECONDS)
 
 
 class WrongWorld(World):

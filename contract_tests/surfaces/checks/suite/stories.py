@@ -247,14 +247,15 @@ def test_a_webhook_that_failed_comes_again(payments: Emulator) -> None:
 
 @catches("event-before-response")
 def test_a_receiver_may_meet_what_is_not_stored_yet(payments: Emulator) -> None:
-    """A careless one waits a quarter of a second for the stored customer, and forgets the event.
+    """A careless one waits a second for the stored customer, and forgets the event.
 
-    A wrong service responds half a second late: each side of the verdict has a quarter to be slow.
+    A wrong service responds once the receiver has, or after two seconds: each side of the verdict
+    has a second to be slow.
     """
     stored, welcomed = threading.Event(), []
 
     def receive(environ: dict[str, Any], start: Callable[..., Any]) -> list[bytes]:
-        welcomed.append(stored.wait(0.25))
+        welcomed.append(stored.wait(1))
         start("200 OK", [])
         return [b""]
 
