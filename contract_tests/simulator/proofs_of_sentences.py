@@ -325,6 +325,13 @@ def paid_elsewhere(view: View, one: Object, words: Words) -> bool:
     return one["transaction"] is None and one["status"] == "paid"
 
 
+def paid_that_day(view: View, one: Object, words: Words) -> bool:
+    """The day is that of the event; an invoice that was set directly to paid may have none."""
+    events = view.of("event", type="invoice.paid")
+    paid = [event["created_at"] for event in events if event["data"]["object"]["id"] == one["id"]]
+    return not paid or any(is_day(words["paid_day"], instant) for instant in paid)
+
+
 def arrived(view: View, one: Object, words: Words) -> bool:
     deposit = view.objects.get(one["transaction"], {})
     instant = deposit.get("processed_at") or one["updated_at"]
@@ -346,9 +353,11 @@ OPEN = status("open")
 OF_INVOICES: Mapping[str, Proof] = {
     "A draft: it cannot be paid until it is finalized.": status("draft"),
     "Paid outside the service: {amount_paid} on {paid_day}.": both(
-        paid_elsewhere, amount("amount_paid")
+        paid_elsewhere, amount("amount_paid"), paid_that_day
     ),
-    "Paid: {amount_paid} with {paid_with} on {paid_day}.": both(status("paid"), paid_by),
+    "Paid: {amount_paid} with {paid_with} on {paid_day}.": both(
+        status("paid"), paid_by, paid_that_day
+    ),
     "Paid: {amount_paid}.": both(status("paid"), amount("amount_paid")),
     "{refunded} of it was refunded.": refunded_of_invoice,
     "Void: nothing is to be paid.": status("void"),

@@ -107,7 +107,6 @@ def introduce(endpoint: Any, target: str, secret: str, *, as_json: bool) -> None
         sys.stdout.flush()
     click.echo(f"Listening as {endpoint['id']}; signing secret {secret}", err=as_json)
     click.echo(f"Forwarding to {target}", err=as_json)
-    click.echo("Ready.", err=as_json)
     sys.stdout.flush()
 
 
@@ -169,6 +168,7 @@ class Listener:
         self._body: dict[str, Any] = {}
         self.endpoint: Any = None
         self._is_registered = threading.Event()
+        self._is_ready = False
 
     @contextmanager
     def registered(self, url: str, events: list[str]) -> Iterator[None]:
@@ -212,15 +212,24 @@ class Listener:
                     return f"the world was replaced ({item['cause']})"
                 if message == "open" and not self._exists():
                     return "the emulator was restarted"
+                self._say_ready()
         except Rejected as error:
             click.echo(
                 f"A restart of the emulator will not be noticed: {error.format_message()}", err=True
             )
+            self._say_ready()
             while True:
                 time.sleep(3600)
         except click.ClickException as error:
             return error.format_message()
         raise AssertionError("a stream ends only with an error")
+
+    def _say_ready(self) -> None:
+        """Print once that deliveries are forwarded, and that a reset would be noticed as well."""
+        if not self._is_ready:
+            self._is_ready = True
+            click.echo("Ready.", err=self._as_json)
+            sys.stdout.flush()
 
     def _exists(self) -> bool:
         return bool(self._emulator.get("/names", ids=self.endpoint["id"]))

@@ -7,7 +7,7 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from unittest.mock import Mock
 
 import pytest
@@ -127,6 +127,23 @@ def test_it_hears_of_a_reset_while_its_stream_is_open() -> None:
     with pytest.raises(KeyboardInterrupt):
         listener.run()
     emulator.post.assert_called_once()
+
+
+def test_it_is_ready_once_a_reset_would_be_noticed(capsys: pytest.CaptureFixture[str]) -> None:
+    outputs = []
+
+    def stream(types: str) -> Iterator[tuple[str, None]]:
+        for _ in range(2):
+            outputs.append(capsys.readouterr().out)
+            yield "open", None
+        raise KeyboardInterrupt
+
+    emulator = Mock(post=Mock(return_value={"id": "wh_one"}), stream=stream)
+    listener = Listener(emulator, Mock(), "http://localhost:3000", "whsec_one", as_json=False)
+    with pytest.raises(KeyboardInterrupt), listener.registered("http://localhost:1/", ["*"]):
+        listener.run()
+    assert outputs == ["", "Ready.\n"], "not before its stream is open, and once"
+    assert capsys.readouterr().out == ""
 
 
 def test_the_secret_is_that_of_the_key_with_the_url(sandbox: Sandbox, receiver: Receiver) -> None:
