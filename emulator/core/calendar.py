@@ -46,7 +46,7 @@ def stamp(moment: datetime) -> Timestamp:
 
 # Hours end with 23: Python 3.14 also reads 24:00:00, which RFC 3339 does not have.
 _DATE_TIME = re.compile(
-    r"\d{4}-\d\d-\d\dT([01]\d|2[0-3]):\d\d:\d\d(\.\d+)?(?P<offset>Z|[+-]\d\d:\d\d)?", re.ASCII
+    r"\d{4}-\d\d-\d\dT([01]\d|2[0-3]):\d\d:\d\d(\.\d+)?(?P<offset>Z|[+-]\d\d:[0-5]\d)?", re.ASCII
 )
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 

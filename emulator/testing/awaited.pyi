@@ -313,12 +313,23 @@ class AsyncEmulator:
         """
 
     async def fault(
-        self, then: Mapping[str, object], /, *, times: int = 1, wait: bool = True, **match: object
+        self,
+        then: Mapping[str, object],
+        /,
+        *,
+        times: int | None = None,
+        probability: float | None = None,
+        starts_at: str | None = None,
+        ends_at: str | None = None,
+        wait: bool = True,
+        **match: object,
     ) -> Fault:
         """Inject a fault into the next requests, or webhook deliveries, that ``match``.
 
-        ``fault({"drop": "after"}, method="POST", path="/customers/")``; the fields of ``then`` and
-        ``match`` are those of ``POST /_emulator/faults``. ``wait`` as in :meth:`fail_next`.
+        ``fault({"drop": "after"}, method="POST", path="/customers/")``; all fields are those of
+        ``POST /_emulator/faults``. A fault applies once, ``times`` times, or each time with a
+        ``probability``; an outage lasts from ``starts_at`` until ``ends_at``, instants or durations
+        from now. ``wait`` as in :meth:`fail_next`.
         """
 
     async def trigger(

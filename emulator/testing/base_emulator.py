@@ -183,15 +183,32 @@ class BaseEmulator(Factories):
         return self._act("/_emulator/outcomes", coded, wait)
 
     def fault(
-        self, then: Mapping[str, object], /, *, times: int = 1, wait: bool = True, **match: object
+        self,
+        then: Mapping[str, object],
+        /,
+        *,
+        times: int | None = None,
+        probability: float | None = None,
+        starts_at: str | None = None,
+        ends_at: str | None = None,
+        wait: bool = True,
+        **match: object,
     ) -> Fault:
         """Inject a fault into the next requests, or webhook deliveries, that ``match``.
 
-        ``fault({"drop": "after"}, method="POST", path="/customers/")``; the fields of ``then`` and
-        ``match`` are those of ``POST /_emulator/faults``. ``wait`` as in :meth:`fail_next`.
+        ``fault({"drop": "after"}, method="POST", path="/customers/")``; all fields are those of
+        ``POST /_emulator/faults``. A fault applies once, ``times`` times, or each time with a
+        ``probability``; an outage lasts from ``starts_at`` until ``ends_at``, instants or durations
+        from now. ``wait`` as in :meth:`fail_next`.
         """
-        body = {"then": then, "times": times, "match": match}
-        return self._act("/_emulator/faults", body, wait)
+        extent = {
+            "times": times,
+            "probability": probability,
+            "starts_at": starts_at,
+            "ends_at": ends_at,
+        }
+        given = {name: value for name, value in extent.items() if value is not None}
+        return self._act("/_emulator/faults", {"then": then, "match": match, **given}, wait)
 
     def trigger(self, event: EventType, /, *, wait: bool = True, **overrides: object) -> Event:
         """Trigger an event by real state changes, create the objects it needs, and return it.

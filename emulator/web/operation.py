@@ -411,7 +411,7 @@ def _is_metadata(violation: Violation, body: dict[str, Any]) -> bool:
     values = body.get("metadata")
     if field != "metadata" or not isinstance(values, dict) or key not in values:
         return False
-    return len(encode(values[key])) <= METADATA_VALUE.most
+    return len(encode(values[key]).decode()) <= METADATA_VALUE.most
 
 
 def _bad(name: str, message: str) -> Violation:

@@ -287,6 +287,16 @@ def test_a_limited_link_takes_payments_until_its_end(sandbox: Sandbox) -> None:
     assert "expired" in sandbox.buy_rejected(link, customer=AWA)["message"]
 
 
+def test_an_ended_link_takes_its_own_end_again_but_no_other_past_one(sandbox: Sandbox) -> None:
+    """A client may send back all that it has read."""
+    link = sandbox.link(validity_type="limited", expires_at="2026-01-02T00:00:00Z")
+    sandbox.advance("2d")
+    sent = {"expires_at": link["expires_at"], "metadata": {"campaign": "may"}}
+    assert sandbox.api.patch(f"{path_of(link)}/", sent)["metadata"] == {"campaign": "may"}
+    other = {"expires_at": "2026-01-02T00:00:01Z"}
+    sandbox.api.rejected("PATCH", f"{path_of(link)}/", 422, "INVALID_FIELD", json=other)
+
+
 def test_a_limited_link_takes_as_many_payments_as_it_says(sandbox: Sandbox) -> None:
     link = sandbox.link(validity_type="limited", max_usage=2)
     for _ in range(2):

@@ -158,6 +158,25 @@ def test_a_customer_has_one_default_at_most(sandbox: Sandbox) -> None:
     assert sandbox.api.get("/transactions/")["pagination"]["count"] == 1
 
 
+@pytest.mark.parametrize("mode", ["setup", "subscription"])
+def test_a_phone_that_is_saved_but_inactive_is_saved_again(sandbox: Sandbox, mode: str) -> None:
+    """B-58: the method that the buyer has just used can pay."""
+    customer = sandbox.customer(phone="+24177000000")
+    [old] = sandbox.api.get(f"/customers/{customer['id']}/payment-methods/")["data"]
+    sandbox.control.patch(f"/objects/{old['id']}", {"status": "inactive"})
+    period = {"subscription_data": {"interval": "month"}} if mode == "subscription" else {}
+    lines = {"line_items": []} if mode == "setup" else {}
+    for _ in range(2):
+        made = sandbox.session(mode=mode, customer=customer["id"], **period, **lines)
+        sandbox.buy(made, {"type": "mobile_money", "phone": "+24177000000"})
+        assert sandbox.status(made) == "complete"
+    methods = sandbox.api.get(f"/customers/{customer['id']}/payment-methods/")["data"]
+    assert sorted(method["status"] for method in methods) == ["active", "inactive"]
+    sandbox.advance("40d")
+    for subscription in sandbox.api.get("/subscriptions/")["data"]:
+        assert subscription["status"] == "active"
+
+
 # -- nothing that could be stolen
 
 

@@ -270,6 +270,22 @@ def test_a_receipt_says_how_much_of_it_was_refunded(sandbox: Sandbox) -> None:
         assert re.search(r"Refunded\s*1,000\s+XAF", awa.open().text)
 
 
+def test_a_page_is_in_the_language_of_its_customer_unless_another_is_chosen(
+    sandbox: Sandbox,
+) -> None:
+    """As the email that led there is, whatever the browser prefers."""
+    customer = sandbox.customer(metadata={"language": "fr"})
+    deposit = sandbox.buy(sandbox.invoice(customer))
+    [receipt] = sandbox.api.get("/receipts/", transaction=deposit["transaction"])["data"]
+    session = sandbox.session(customer=customer["id"])
+    english = {"Accept-Language": "en"}
+    for shown in (sandbox.invoice(customer), session, receipt):
+        with buyer(sandbox, shown, **english) as awa:
+            assert (awa.open().language, awa.open(lang="en").language) == ("fr", "en")
+    with buyer(sandbox, link(sandbox), **english) as awa:
+        assert awa.open().language == "en", "a link has no customer"
+
+
 def test_buyers_read_the_merchants_name(sandbox: Sandbox) -> None:
     """B-90: on pages, in emails, on the PDF and on a phone; without one it is the App's."""
     made = invoice(sandbox)

@@ -215,6 +215,19 @@ def test_an_error_of_the_service_is_raised_with_all_it_says(world: Emulator) -> 
         world.api.get("/v1/customers/")
 
 
+@pytest.mark.parametrize(
+    "extent",
+    [
+        {"times": 2},
+        {"probability": 0.5},
+        {"starts_at": "2026-02-01T00:00:00.000Z", "ends_at": "2026-02-02T00:00:00.000Z"},
+    ],
+)
+def test_a_fault_lasts_as_long_as_is_said(world: Emulator, extent: dict[str, Any]) -> None:
+    made = world.fault({"outage": "declined"} if "ends_at" in extent else {"status": 503}, **extent)
+    assert {name: made[name] for name in extent} == extent
+
+
 def test_customers_that_are_not_described_differ(world: Emulator) -> None:
     first, second = world.customer(), world.customer(name="Ben Obi")
     assert [customer["email"] for customer in (first, second)] == [

@@ -93,10 +93,10 @@ def schedule_expiry(world: World, method: PaymentMethod) -> None:
 def save(
     world: World, customer: Customer, instrument: PaymentDetails, *, is_default: bool
 ) -> PaymentMethod:
-    """Save the buyer's method as the customer's, unless it is a phone saved already."""
+    """Save the buyer's method as the customer's, unless it is a phone saved already and active."""
     phone = instrument.details["phone"] if instrument.type == "mobile_money" else None
     saved = on_phone(world, customer.id, phone)
-    if saved is None:
+    if saved is None or saved.status != "active":
         return add(world, customer.id, instrument, is_default=is_default)
     return set_default(world, saved.id) if is_default else saved
 
@@ -143,16 +143,13 @@ def default(world: World, customer: str) -> PaymentMethod | None:
 
 
 def on_phone(world: World, customer: str, phone: str | None) -> PaymentMethod | None:
-    """Return the customer's mobile money method with this number; the oldest of several."""
-    methods = of_customer(world, customer)
-    return next(
-        (
-            method
-            for method in methods
-            if method.type == "mobile_money" and method.details["phone"] == phone
-        ),
-        None,
-    )
+    """Return the customer's mobile money method with this number; of several the oldest active."""
+    methods = [
+        method
+        for method in of_customer(world, customer)
+        if method.type == "mobile_money" and method.details["phone"] == phone
+    ]
+    return min(methods, key=lambda method: method.status != "active", default=None)
 
 
 def charged(world: World, customer: str, id: str | None) -> PaymentMethod | None:

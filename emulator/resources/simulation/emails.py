@@ -47,11 +47,16 @@ class InvoiceDocument(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def language_of(world: World, customer: Customer | None) -> str:
-    """Return a customer's ``language`` or ``lang`` (``fr-CM``), by default the first offered."""
+    """Return a customer's language, by default the first offered."""
+    default: str = world.reference_data.languages[0]
+    return wanted_language(world, customer) or default
+
+
+def wanted_language(world: World, customer: Customer | None) -> str | None:
+    """Return the ``language`` or ``lang`` (``fr-CM``) of a customer's metadata, if offered."""
     metadata: Metadata = customer.metadata if customer else {}
     wanted = str(metadata.get("language") or metadata.get("lang") or "").lower()[:2]
-    offered: tuple[str, ...] = world.reference_data.languages
-    return wanted if wanted in offered else offered[0]
+    return wanted if wanted in world.reference_data.languages else None
 
 
 def invoice_token_opens(invoice: Invoice, token: str) -> bool:

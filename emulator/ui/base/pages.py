@@ -34,14 +34,23 @@ LANGUAGE_COOKIE = "emulator_language"
 class BrowserRequest:
     """One request for a page; ``http`` is the request as Starlette has it."""
 
+    customers_language: str | None = None
+    """The language in which the customer the page is for wants to be written to, if known."""
+
     def __init__(self, http: Request) -> None:
         self.http = http
         self.query: dict[str, str] = dict(http.query_params)
 
     @cached_property
     def language(self) -> Language:
-        """The language of ``?lang=``, else the earlier choice, else ``Accept-Language``'s best."""
-        requested = self.query.get("lang") or self.http.cookies.get(LANGUAGE_COOKIE)
+        """The language of ``?lang=``, else the earlier choice, else the customer's, else
+        ``Accept-Language``'s best.
+        """
+        requested = (
+            self.query.get("lang")
+            or self.http.cookies.get(LANGUAGE_COOKIE)
+            or self.customers_language
+        )
         return preferred(requested, self.http.headers.get("accept-language"))
 
 

@@ -77,7 +77,7 @@ class Pages:
                 runtime.require_store()
                 with runtime.in_use():
                     await runtime.catch_up()
-                    request.runtime = runtime
+                    request.belong_to(runtime)
                     response = await respond(request)
                     await runtime.durable()
                     return response

@@ -14,8 +14,11 @@ from emulator.resources.app.idempotency import lookup
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.checkout import hosted_payments
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
+from emulator.resources.customers.customer_records import Customer
 from emulator.resources.payments.payment_intents import WAITING_INTENTS, PaymentIntent
 from emulator.resources.payments.payment_links import PaymentLink
+from emulator.resources.payments.refunds import Receipt
+from emulator.resources.simulation.emails import wanted_language
 from emulator.ui.base.pages import BrowserRequest, url
 from emulator.ui.buyer.forms import Form, FormTokens
 from emulator.ui.buyer.payables import Payable, of_invoice, of_link, of_session
@@ -54,6 +57,13 @@ class PageRequest(BrowserRequest):
     @property
     def world(self) -> World:
         return self.runtime.world
+
+    def belong_to(self, runtime: Runtime) -> None:
+        """Take the world of the page's object, and the language of its customer."""
+        self.runtime = runtime
+        kind = KINDS[self.kind][0] if self.kind in KINDS else Receipt
+        customer = getattr(self.world.get(kind, self.id), "customer", None)
+        self.customers_language = wanted_language(self.world, self.world.get(Customer, customer))
 
     def payable(self, intent: PaymentIntent | None = None) -> Payable | None:
         """Return the object that can be paid here now; None if it is nothing for a buyer."""

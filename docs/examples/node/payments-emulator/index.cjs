@@ -888,8 +888,9 @@ class Emulator {
     return this.api.post("/_emulator/outcomes", { operation, result: "failed", times, match, ...(code ? { code } : {}) });
   }
 
-  fault(then, { times = 1, wait = true, ...match } = {}) {
-    return this.api.post("/_emulator/faults", { then, times, match }, wait ? {} : RACING);
+  fault(then, { times, probability, starts_at, ends_at, wait = true, ...match } = {}) {
+    // Fields without a value are not sent.
+    return this.api.post("/_emulator/faults", { then, times, probability, starts_at, ends_at, match }, wait ? {} : RACING);
   }
 
   trigger(event, overrides = {}, { wait = true } = {}) {

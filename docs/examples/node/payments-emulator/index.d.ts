@@ -205,7 +205,10 @@ export class Emulator {
     code?: string,
     match?: { times?: number; customer?: string; amount?: number; payment_method_type?: string },
   ): Promise<Outcome>;
-  fault(then: Json, match?: { times?: number; wait?: boolean } & Json): Promise<Fault>;
+  fault(
+    then: Json,
+    match?: { times?: number; probability?: number; starts_at?: string; ends_at?: string; wait?: boolean } & Json,
+  ): Promise<Fault>;
   trigger(event: EventType, overrides?: Json, options?: { wait?: boolean }): Promise<Event>;
   configure(settings: Json): Promise<Settings>;
   /** Fails unless `act` causes exactly these types of event, in any order. */
