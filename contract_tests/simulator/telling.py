@@ -385,7 +385,6 @@ def tell(server: LocalServer, seed: int, steps: int, reached: Counter[str]) -> I
         subscriber(emulator, chance)
         known: dict[str, Object] = {}
         closed: set[str] = set()
-        noted: set[tuple[str, str]] = set()
         for number in range(steps):
             with suppress(LookupError, RequestRefused):
                 if chance.random() < 0.6:
@@ -396,10 +395,12 @@ def tell(server: LocalServer, seed: int, steps: int, reached: Counter[str]) -> I
             emulator.api.post("/_emulator/clock/advance", {"by": "0s"})
             where = f"walk {seed}, step {number}"
             # Noted before a step is taken: a restored snapshot has no requests.
-            requests = emulator.api.newest("/_emulator/requests", operation=CLOSE, status="200")
-            news = {(request["id"], request["path"]) for request in requests} - noted
-            noted |= news
-            closed |= {path.split("/")[3] for _, path in news}
+            for request in emulator.api.oldest("/_emulator/requests", status="200"):
+                if request["operation"] == CLOSE:
+                    closed.add(request["path"].split("/")[3])
+                elif request["operation"] == "updateObject":
+                    # A tester may open a closed session again, which then expires in its time.
+                    closed.discard(request["path"].split("/")[3])
             faults = examine(emulator, chance, reached, known, closed)
             yield from (f"{where}: {wrong}" for wrong in faults)
 
@@ -413,8 +414,6 @@ def examine(
 ) -> Iterator[str]:
     """Examine some objects and a step; those that differ from the ``known`` ones first."""
     world = view(emulator)._replace(closed=closed)
-    # A tester may open a closed session again, which then expires in its time.
-    closed -= {one["id"] for one in world.of("checkout_session") if one["status"] != "expired"}
     told = [one for one in world.objects.values() if one["object"] in KINDS]
     kinds = Counter(one["object"] for one in told)
     # Kinds with few objects are met as often as events and deliveries.
