@@ -161,7 +161,9 @@ def _exchange(connection: socket.socket, request: httpx.Request) -> tuple[httpx.
     target = (request.method.encode("ascii"), request.url.raw_path)
     lines = [b"%b: %b" % header for header in request.headers.raw]
     head = b"\r\n".join([b"%b %b HTTP/1.1" % target, *lines, b"", b""])
-    connection.sendall(head + request.read())
+    # A server that takes no more of a body may say so and close while the rest is being sent.
+    with suppress(BrokenPipeError, ConnectionResetError):
+        connection.sendall(head + request.read())
     reply = _Reply()
     seconds = connection.gettimeout() or math.inf
     ends_at = time.monotonic() + seconds

@@ -73,6 +73,14 @@ def test_the_key_is_remembered_for_24_hours_of_the_worlds_clock(
     assert later.json()["id"] != first.json()["id"]
 
 
+def test_all_keys_whose_time_is_over_can_be_used_again(sandbox: Sandbox) -> None:
+    keys, path = ("k1", "k2", "k3"), "/subscription-plans/"
+    first = {post(sandbox, key, PLAN, path).json()["id"] for key in keys}
+    sandbox.advance("24h")
+    later = {post(sandbox, key, PLAN, path).json()["id"] for key in keys[::-1]}
+    assert len(first | later) == 6
+
+
 def test_a_key_belongs_to_one_world(sandbox: Sandbox, other_world: Sandbox) -> None:
     """Nothing is shared between two Apps (B-01)."""
     post(sandbox, "k1")

@@ -217,6 +217,15 @@ def test_chunks_may_be_of_any_size(line: Line, size: int) -> None:
     assert line.response().status == 201
 
 
+def test_a_long_body_may_come_in_the_smallest_chunks(line: Line) -> None:
+    """Their sizes are more bytes than the body, and no more than go with it."""
+    metadata = {f"note{number}": "x" * 500 for number in range(10)}
+    body = json.dumps({"email": "awa@example.com", "name": "Awa", "metadata": metadata}).encode()
+    chunks = b"".join(b"1\r\n%c\r\n" % byte for byte in body)
+    line.request(POST, JSON, b"Transfer-Encoding: chunked", body=chunks + b"0\r\n\r\n")
+    assert line.response().status == 201
+
+
 def test_a_body_in_chunks_with_its_length_is_malformed(line: Line) -> None:
     """RFC 9112, 6.1: the way requests are smuggled."""
     line.request(

@@ -159,13 +159,19 @@ def test_it_is_stamped_with_its_status(
     assert (invoice["payment_url"] in pdfs.links(pdf)) == payable
 
 
+def test_it_is_stamped_in_the_customers_language(sandbox: Sandbox) -> None:
+    customer = sandbox.customer(metadata={"language": "fr"})
+    text = pdfs.text(pdf_of(sandbox, an_invoice(sandbox, customer, status="void")))
+    assert (text.count("ANNULÉE"), text.count("VOID")) == (2, 0)
+
+
 @pytest.mark.parametrize(
     "metadata", [{"language": "fr"}, {"lang": "FR"}, {"language": "fr-CM"}, {"language": 7}, {}]
 )
 def test_it_speaks_the_customers_language_else_english(sandbox: Sandbox, metadata: Any) -> None:
     text = pdfs.text(pdf_of(sandbox, an_invoice(sandbox, sandbox.customer(metadata=metadata))))
     due = "5 000 XAF à payer au plus tard le 31 janvier 2026"
-    french = ("Facture", "À PAYER", "Facturé à", due, "Sous-total")
+    french = ("Facture", "À PAYER", "Facturé à", due, "Sous-total", "Reste à payer")
     is_french = "fr" in str(metadata).lower()
     assert [label for label in (french if is_french else ["Billed to"]) if label not in text] == []
 

@@ -39,7 +39,8 @@ def test_the_type_of_a_link_follows_its_fields(sandbox: Sandbox) -> None:
     """B-59: ``payment_link_type`` is optional."""
     assert sandbox.link(payment_link_type=...)["payment_link_type"] == "custom"
     product = {"currency": "XAF", "products": [sandbox.product()["id"]]}
-    assert sandbox.api.post("/payment-links/", product)["payment_link_type"] == "product"
+    for body in (product, {**product, "amount": 5000}):
+        assert sandbox.api.post("/payment-links/", body)["payment_link_type"] == "product"
     assert (
         sandbox.api.post("/payment-links/", {"currency": "XAF"})["payment_link_type"] == "donation"
     )

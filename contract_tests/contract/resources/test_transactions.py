@@ -53,6 +53,15 @@ def test_the_payment_of_a_canceled_transaction_fails(sandbox: Sandbox) -> None:
     assert failed["transaction"] == canceled["id"]
 
 
+def test_a_transfer_whose_funds_do_not_arrive_is_a_failed_transaction(sandbox: Sandbox) -> None:
+    """B-56."""
+    intent = sandbox.pay(sandbox.method(type="bank_transfer", iban=IBAN))
+    with sandbox.expect("payment_intent.failed"):
+        sandbox.control.post(f"/payment-intents/{intent['id']}/answer", {"result": "failed"})
+    failed = sandbox.api.get(f"/transactions/{intent['transaction']}/")
+    assert (failed["status"], failed["processed_at"]) == ("failed", sandbox.now)
+
+
 @pytest.mark.parametrize("number", ["4242424242424242", "4000000000000077"])
 def test_only_a_pending_transaction_can_be_canceled(sandbox: Sandbox, number: str) -> None:
     """B-56."""

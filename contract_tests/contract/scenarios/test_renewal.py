@@ -204,6 +204,17 @@ def test_a_reactivation_clears_the_cancellation(sandbox: Sandbox) -> None:
     assert (reactivated["canceled_at"], reactivated["cancel_at_period_end"]) == (None, False)
 
 
+def test_a_reactivated_subscription_ends_on_its_end_date(sandbox: Sandbox) -> None:
+    """B-40, B-48."""
+    subscription = sandbox.subscribe(ends_at="2026-02-10T00:00:00Z")
+    for action in ("cancel", "reactivate"):
+        sandbox.act(subscription, action)
+    sandbox.advance_to("2026-02-09")
+    assert sandbox.status(subscription) == "active"
+    sandbox.advance_to("2026-02-10")
+    assert sandbox.status(subscription) == "expired"
+
+
 def test_what_is_past_its_end_date_is_not_reactivated(sandbox: Sandbox) -> None:
     """B-40, B-48."""
     subscription = sandbox.subscribe(ends_at="2026-01-05T00:00:00Z")

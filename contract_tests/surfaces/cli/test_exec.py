@@ -235,6 +235,15 @@ def test_a_suite_that_trusts_2xx_learns_which_assumption_it_expects(tmp_path: Pa
 
 
 @pytest.mark.long
+def test_tests_that_fail_anyway_depend_on_nothing() -> None:
+    """Whatever their exit status."""
+    search = 'call("GET", "/v1/customers/?search=nobody")'
+    fails = f"try:\n    {search}\nexcept OSError:\n    raise SystemExit(3)\nraise SystemExit(2)\n"
+    done = run("exec", "--assumptions", "all", *PYTHON, CALL + fails)
+    assert f"depends on none of {OTHERS} other values" in done.output
+
+
+@pytest.mark.long
 def test_the_example_shop_depends_on_no_assumption(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(EXAMPLES / "python-shop")
     pytest_of_shop = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *PLUGIN)

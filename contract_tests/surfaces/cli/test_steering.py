@@ -457,6 +457,16 @@ def test_a_fresh_world_starts_as_its_options_say(
     assert sandbox.customer()["id"] == first
 
 
+@pytest.mark.parametrize("seed", [0, 8])
+def test_the_seed_of_a_fresh_world_decides_its_ids(sandbox: Sandbox, cli: Cli, seed: int) -> None:
+    """B-93; the server's own is another one."""
+    clock = "frozen@2026-01-01T00:00:00Z"
+    sandbox.control.post("/reset", {"seed": seed, "clock": clock})
+    expected = sandbox.customer()["id"]
+    cli("world", "reset", "--seed", str(seed), "--clock", clock)
+    assert sandbox.customer()["id"] == expected
+
+
 # -- reports: ``explain``, ``ledger``, ``health``, ``test client`` and ``test suite --usage``
 
 

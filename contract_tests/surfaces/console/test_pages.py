@@ -478,6 +478,20 @@ def test_all_money_is_drawn_and_a_plot_of_a_part_says_so_on_the_axis_of_all(
     assert axes == [["1 Jan 2026"]] * 2, "one axis for all plots of the page"
 
 
+def test_the_attempts_of_a_delivery_have_their_numbers_the_last_first(sandbox: Sandbox) -> None:
+    endpoint = sandbox.endpoint(inbox(sandbox, "shop"), "customer.created")
+    sandbox.inbox_responses("shop", status=503)
+    sandbox.customer()
+    sandbox.settle()
+    sandbox.inbox_responses("shop", status=200)
+    sandbox.advance("1m")
+    [delivery] = sandbox.deliveries(endpoint)
+    with visiting(sandbox) as visitor:
+        text = visitor.open(f"objects/{delivery['id']}").text
+    attempts = re.findall(r"Attempt (\d)\s*(\d{3})", text)
+    assert attempts == [("2", "200"), ("1", "503")]
+
+
 def test_the_deliveries_of_an_endpoint_are_drawn_from_the_first(sandbox: Sandbox) -> None:
     sandbox.endpoint(inbox(sandbox, "shop"), "invoice.paid")
     sandbox.subscribe(unit_amount=500, currency="XAF", interval="day")

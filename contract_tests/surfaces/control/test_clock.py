@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from contract_tests.contract.document import specification
+from contract_tests.support.client import http_client
 from contract_tests.support.receiver import Receiver, Reply
 from contract_tests.support.sandbox import (
     CHARGED,
@@ -104,6 +105,18 @@ def test_a_preference_is_read_in_any_case_and_among_others(sandbox: Sandbox) -> 
             "POST", "/clock/advance", json={"by": "1s"}, headers=headers
         )
         assert response.status_code == 202, preference
+
+
+def test_an_asynchronous_advance_of_a_named_world_is_asked_for_there(sandbox: Sandbox) -> None:
+    world = {"app": sandbox.key.removeprefix("sk_test_")}
+    with http_client(base_url=sandbox.url) as http:
+        begun = http.post(
+            "/_emulator/clock/advance",
+            params=world,
+            json={"by": "1s"},
+            headers={"Prefer": "respond-async"},
+        )
+        assert http.get(begun.headers["location"]).json()["id"] == begun.json()["id"]
 
 
 def test_an_asynchronous_advance_says_where_to_ask(sandbox: Sandbox) -> None:
@@ -428,6 +441,9 @@ def test_what_is_named_is_used(sandbox: Sandbox) -> None:
     for type in ("payment_intent.failed", "payment_intent.succeeded"):
         intent = sandbox.pay(sandbox.method(type="mobile_money", phone="+24177000000"))["id"]
         assert trigger(sandbox, type, payment_intent=intent)["data"]["object"]["id"] == intent
+    authorized = sandbox.pay(sandbox.method(), capture_method="manual")["id"]
+    trigger(sandbox, "transaction.succeeded", payment_intent=authorized)
+    assert sandbox.control.get("/outcomes")["data"] == [], "none that nobody has arranged"
 
 
 def test_fields_go_to_what_is_made(sandbox: Sandbox) -> None:

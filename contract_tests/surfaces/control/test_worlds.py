@@ -16,6 +16,7 @@ from tinydb import Query, TinyDB
 from contract_tests.support.receiver import Receiver
 from contract_tests.support.sandbox import FAILING_PHONE, START, Sandbox
 from contract_tests.support.settings import OF_SETTINGS, SHOWN
+from emulator.core.limits import SNAPSHOTS
 
 LISTS = (
     *(
@@ -305,6 +306,14 @@ def test_a_snapshot_replaces_one_of_its_name(sandbox: Sandbox) -> None:
         ("a", 1),
         ("b", 0),
     ]
+
+
+def test_a_world_with_all_its_snapshots_saves_one_of_them_again(sandbox: Sandbox) -> None:
+    for number in range(SNAPSHOTS.most):
+        sandbox.control.post("/snapshots", {"name": f"save-{number}"})
+    sandbox.customer()
+    sandbox.control.rejected("POST", "/snapshots", 422, "INVALID_FIELD", json={"name": "more"})
+    assert sandbox.control.post("/snapshots", {"name": "save-7"})["objects"] == 1
 
 
 def test_a_deleted_snapshot_is_no_longer_listed(sandbox: Sandbox) -> None:

@@ -215,6 +215,18 @@ def test_webhooks_go_to_an_inbox(payments: Emulator, again: Again) -> None:
     again(text)
 
 
+def test_a_request_that_was_sent_twice_is_sent_twice_with_its_key(
+    payments: Emulator, again: Again
+) -> None:
+    """Without it the second one would be another request; a key that came once says nothing."""
+    for key, number in (("twice", 1), ("twice", 1), ("once", 2)):
+        body = {"email": f"buyer{number}@example.com", "name": "Awa Diop"}
+        payments.api.post("/v1/customers/", body, **{"Idempotency-Key": key})
+    text = recorded(payments)
+    assert [text.count(f'"{key}"') for key in ("twice", "once")] == [2, 0]
+    assert again(text) == ["customer.created"] * 2
+
+
 @pytest.mark.breaks_the_document
 @pytest.mark.parametrize("then", [{"drop": "after"}, {"hang_ms": 1}], ids=str)
 def test_a_fault_after_which_there_is_no_response_is_no_step(payments: Emulator, then: Any) -> None:

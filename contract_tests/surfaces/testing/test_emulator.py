@@ -215,6 +215,16 @@ def test_an_error_of_the_service_is_raised_with_all_it_says(world: Emulator) -> 
         world.api.get("/v1/customers/")
 
 
+def test_each_snapshot_is_of_its_own_moment(world: Emulator) -> None:
+    first = world.snapshot()
+    world.customer()
+    second = world.snapshot()
+    world.customer()
+    for snapshot, number in ((first, 0), (second, 1)):
+        snapshot.restore()
+        assert world.api.get("/v1/customers/")["pagination"]["count"] == number
+
+
 @pytest.mark.parametrize(
     "extent",
     [

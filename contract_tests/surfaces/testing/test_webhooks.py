@@ -202,6 +202,18 @@ def test_deliveries_are_passed_on_to_a_url(world: Emulator, receiver: RealReceiv
     assert all(item.signed_with(world.webhooks.secret) for item in receiver.received)
 
 
+def test_a_response_that_is_arranged_is_given_instead_of_the_applications(
+    world: Emulator,
+) -> None:
+    requests: list[Seen] = []
+    world.webhooks.forward_to(wsgi(requests), path="/hooks")
+    world.webhooks.answer(503)
+    world.customer()
+    world.clock.advance("1m")
+    assert [delivery.status for delivery in world.webhooks.deliveries] == [503, 200]
+    assert len(requests) == 1
+
+
 SLOW = 0.1
 """Seconds a view takes, so that the test ends while it runs."""
 

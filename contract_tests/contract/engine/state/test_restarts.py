@@ -123,6 +123,15 @@ def test_deliveries_go_on_after_a_restart(serve: Serve, place: str, receiver: Re
     assert outcomes == [("succeeded", 2), ("succeeded", 1)]
 
 
+def test_snapshots_keep_their_order_in_a_restart(serve: Serve, place: str) -> None:
+    sandbox = serve(place)
+    for name in ("zebra", "apple", "mango"):
+        sandbox.control.post("/snapshots", {"name": name})
+    before = sandbox.control.get("/snapshots")["data"]
+    serve(None)
+    assert serve(place).control.get("/snapshots")["data"] == before
+
+
 @pytest.mark.parametrize("target", ["tinydb:{}/other.json", "sqlite:{}/other.db"])
 def test_a_place_is_converted_whole(serve: Serve, place: str, target: str, tmp_path: Path) -> None:
     """Also with a key reused after a day: the new response has replaced the expired one."""

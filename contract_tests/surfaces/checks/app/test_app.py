@@ -7,11 +7,12 @@ import os
 import re
 import shlex
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable
-from contextlib import suppress
+from contextlib import closing, suppress
 from itertools import chain, count, repeat
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ import pytest
 from contract_tests import ROOT
 from contract_tests.surfaces.cli.terminal import COMMAND, Ended, clean, run
 from emulator.checks.app.cases import ADVICE, DELIVERY, FAULT_KINDS, REQUEST, Place, cases, chosen
+from emulator.checks.app.tables import read
 from emulator.cli import app
 from emulator.testing import Emulator
 
@@ -307,6 +309,20 @@ def test_the_rows_of_a_sqlite_file_are_compared(is_broken: bool) -> None:
         assert "        sold: 1 row more: basket='twice'\n" in ended.output, ended
     else:
         assert ended.output.startswith("No problem in 1 case.\n"), ended
+
+
+def test_references_of_rows_are_no_part_of_what_is_compared(tmp_path: Path) -> None:
+    """Nor integer keys: both depend on the order in which rows came."""
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as data:
+        data.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY, buyer TEXT)")
+        data.execute("CREATE TABLE lines (number INTEGER REFERENCES orders (id), piece TEXT)")
+        data.execute("INSERT INTO orders VALUES (7, 'awa')")
+        data.execute("INSERT INTO lines VALUES (7, 'basket')")
+        data.commit()
+    assert read(tmp_path, "shop.db") == {
+        "orders": {"buyer": ["awa"]},
+        "lines": {"piece": ["basket"]},
+    }
 
 
 def test_a_file_that_the_runs_share_is_not_compared(tmp_path: Path) -> None:
