@@ -36,7 +36,7 @@ from emulator.resources.customers.payment_methods import PaymentMethod
 from emulator.resources.simulation.emails import Email
 from emulator.resources.webhooks.deliveries import WebhookDelivery
 from emulator.web.schemas import CompiledSchema
-from emulator.web.violations import error_of
+from emulator.web.violations import Violation, error_of
 
 # -- one object by its id
 
@@ -72,7 +72,8 @@ def set_fields(world: World, id: str, fields: Body) -> Record:
         for name, value in fields.items()
     }
     wanted = {**msgspec.to_builtins(to_wire(record)), **fields}
-    if violations := schema_of(type(record)).violations(wanted):
+    violations = schema_of(type(record)).violations(wanted) or _invalid_metadata(world, fields)
+    if violations:
         raise error_of(violations)
     if isinstance(record, Event):
         for path, message in invalid_subject(world, wanted["data"]["object"]):
@@ -86,6 +87,14 @@ def _instant(value: object) -> object:
     with suppress(ValueError):
         return calendar.normalise(value) if isinstance(value, str) else value
     return value
+
+
+def _invalid_metadata(world: World, fields: Body) -> list[Violation]:
+    """Return the violations of metadata as a client may send them (B-22)."""
+    if "metadata" not in fields or settings(world).assumptions.metadata_values == "any":
+        return []
+    own = _schema("MetadataInput").violations(fields["metadata"])
+    return [violation._replace(path=f"metadata.{violation.path}") for violation in own]
 
 
 def _require_unique(world: World, record: Record, values: Body) -> None:
@@ -108,11 +117,15 @@ def _typed(world: World, kind: type[Record], fields: Body) -> dict[str, Any]:
     return values
 
 
-@cache
 def schema_of(kind: type[Record]) -> CompiledSchema:
     """Return the schema of a kind in the OpenAPI document, with all schemas it refers to."""
+    return _schema(schema_name(kind))
+
+
+@cache
+def _schema(name: str) -> CompiledSchema:
     return CompiledSchema(
-        {"$ref": f"#/components/schemas/{schema_name(kind)}", "components": {"schemas": schemas()}}
+        {"$ref": f"#/components/schemas/{name}", "components": {"schemas": schemas()}}
     )
 
 

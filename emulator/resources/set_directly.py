@@ -14,7 +14,7 @@ from emulator.core import calendar
 from emulator.core.errors import invalid_field
 from emulator.core.records import Record
 from emulator.core.world import World
-from emulator.resources import reckoned_fields, set_sums
+from emulator.resources import reckoned_fields, set_bounds, set_sums
 from emulator.resources.app.settings import settings
 from emulator.resources.billing import invoices, subscriptions
 from emulator.resources.billing.invoices import Invoice
@@ -48,6 +48,7 @@ def set_fields(world: World, record: Record, values: Values) -> Record:
     rule = RULES.get(type(record))
     changed = {field: value for field, value in values.items() if getattr(record, field) != value}
     reckoned_fields.check(record, changed, changed.get("status"))
+    set_bounds.check(world, record, changed)
     derived = set_sums.follow(world, record, changed)
     if isinstance(record, Subscription):
         derived |= _derive_subscription(world, record, values)

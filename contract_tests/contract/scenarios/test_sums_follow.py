@@ -21,6 +21,7 @@ from emulator.resources.registry import STATE_MACHINES
 
 CHECKED = {**CARD, "number": "4000 0000 0000 3220"}
 LATER = {**CARD, "number": "4000 0000 0000 0077"}
+PHONE = {"type": "mobile_money", "phone": "+24177000006"}
 TRANSFER = {"type": "bank_transfer", "iban": "FR1420041010050500013M02606"}
 
 Made = Callable[[Sandbox], Any]
@@ -156,6 +157,9 @@ OBJECTS: Mapping[str, Made] = {
     "a product": lambda sandbox: sandbox.product(),
     "a plan": newest("subscription_plan", subscribed()),
     "a default method": default_method,
+    "a phone": lambda sandbox: sandbox.method(**PHONE),
+    "a bank account": lambda sandbox: sandbox.method(**TRANSFER),
+    "a PayPal account": lambda sandbox: sandbox.method(type="paypal", email="awa@example.com"),
     "a profile": lambda sandbox: sandbox.api.post("/security-profiles/", {"name": "Shop"}),
     "an endpoint": lambda sandbox: sandbox.endpoint(f"{sandbox.url}/_emulator/inbox/sums"),
     "a delivery": delivery,

@@ -297,6 +297,29 @@ FIELDS = {
 }
 """The fields a buyer enters, by type of payment method."""
 
+DETAILS = {
+    "mobile_money": ("operator", "phone", "country"),
+    "bank_card": ("brand", "last4", "exp_month", "exp_year"),
+    "bank_transfer": ("bank", "last4"),
+    "paypal": ("email",),
+}
+"""The details that are known of a stored method, by its type."""
+
+
+def check_details(details: Fields, type: str) -> None:
+    """Raise 422 for details that are not those of this type of method (B-52)."""
+    violations = Violations(details)
+    for name in dict.fromkeys((*DETAILS[type], *details)):
+        with violations:
+            if name not in details:
+                raise missing_field(f"details.{name}")
+            if name not in DETAILS[type]:
+                raise invalid_field(
+                    f"details.{name[:60]}", f"does not belong to a method of type {type}"
+                )
+    violations.done()
+
+
 EVERY_TYPE = tuple(FIELDS)
 """The types of payment method that are allowed by default."""
 
