@@ -10,12 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from emulator.core import calendar
 from emulator.core.errors import invalid_field
 from emulator.core.records import Record
 from emulator.core.world import World
-from emulator.resources import reckoned_fields, set_bounds, set_sums
-from emulator.resources.app.settings import settings
+from emulator.resources import reckoned_fields, set_actions, set_bounds, set_sums
 from emulator.resources.billing import invoices, subscriptions
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.billing.subscriptions import UP_TO_DATE, Subscription
@@ -135,21 +133,6 @@ def _plan_session(world: World, old: CheckoutSession, new: CheckoutSession) -> N
             world.schedule(new.expires_at, "checkout_session.unconfirmed", new)
 
 
-# -- payments and refunds
-
-
-def _plan_intent(world: World, old: PaymentIntent, new: PaymentIntent) -> None:
-    """End a payment that waits for its buyer: at the prompt's time, else as a card check (B-54)."""
-    if new.status != "requires_action":
-        return
-    action = new.next_action or {}
-    if action.get("type") == "confirm_on_phone":
-        payment_intents.end_unanswered(world, new, action.get("expires_at", world.now))
-    else:
-        ends = calendar.plus(world.now, seconds=settings(world).confirmation_timeout)
-        world.schedule(ends, "payment_intent.unconfirmed", new)
-
-
 # -- webhooks
 
 
@@ -177,7 +160,9 @@ RULES: Mapping[type[Record], PlannedWork] = {
     CheckoutSession: PlannedWork(
         ("status", "expires_at"), ("checkout_session.expire",), _plan_session
     ),
-    PaymentIntent: PlannedWork(("status",), (), _plan_intent),
+    PaymentIntent: PlannedWork(
+        ("status", "next_action"), ("payment_intent.unconfirmed",), set_actions.plan
+    ),
     Transaction: PlannedWork(("status",), (), lambda world, old, new: None),
     Refund: PlannedWork(("status",), (), lambda world, _, new: refunds.plan(world, new)),
     PaymentMethod: PlannedWork(

@@ -14,6 +14,7 @@ from emulator.core.errors import invalid_field
 from emulator.core.records import Record
 from emulator.core.violations import Violations
 from emulator.core.world import World
+from emulator.resources import set_actions
 from emulator.resources.app import amounts
 from emulator.resources.billing import invoices, renewals, subscriptions
 from emulator.resources.billing.invoices import Invoice, InvoiceLine
@@ -226,7 +227,7 @@ def _intent(
         new = new.replace(**changes)
     if new.status != old.status:
         changes |= _intent_status(world, old, new, changed)
-    return changes
+    return changes | set_actions.follow(world, old, new.replace(**changes), changed)
 
 
 def _method_of(world: World, new: PaymentIntent, changed: Changed) -> dict[str, Any]:
@@ -254,19 +255,14 @@ def _intent_status(
         raise refused(old, "status", f"{new.status} follows what it pays for: {by}")
     changes: dict[str, Any] = {"amount_capturable": 0}
     if new.status == "canceled":
-        changes |= {"canceled_at": world.now, "next_action": None}
+        changes["canceled_at"] = world.now
     elif new.status == "requires_payment_method":
-        changes |= {**payment_intents.WITHOUT_METHOD, "next_action": None}
+        changes |= payment_intents.WITHOUT_METHOD
     elif new.status == "requires_confirmation":
         if new.payment_method is None:
             raise invalid_field("payment_method", "is required for requires_confirmation: send it")
-        changes["next_action"] = None
     elif new.status == "requires_capture":
-        changes |= {
-            "amount_capturable": new.amount,
-            "capture_method": "manual",
-            "next_action": None,
-        }
+        changes |= {"amount_capturable": new.amount, "capture_method": "manual"}
     return {field: value for field, value in changes.items() if field not in changed}
 
 

@@ -299,6 +299,114 @@ def test_a_delivery_follows_its_next_attempt(sandbox: Sandbox, receiver: Receive
     }
 
 
+# -- the step of a buyer
+
+
+PHONE = {"type": "mobile_money", "phone": "+24177000000"}
+IN_TIME = {"type": "confirm_on_phone", "phone": "+24177000000"}
+
+
+@pytest.mark.parametrize(
+    ("method", "step", "minutes", "code"),
+    [
+        (PHONE, IN_TIME, 3, "MOBILE_MONEY_TIMEOUT"),
+        ({}, {"type": "confirm_card"}, 15, "PAYMENT_METHOD_NOT_SUPPORTED"),
+    ],
+    ids=["phone", "card"],
+)
+def test_a_payment_that_is_set_to_wait_for_its_buyer_asks_for_the_methods_step(
+    sandbox: Sandbox, method: dict[str, Any], step: dict[str, Any], minutes: int, code: str
+) -> None:
+    """B-54: it fails when the time of that step is over, as the payment and explain say."""
+    intent = put(sandbox, sandbox.intent(sandbox.method(**method)), status="requires_action")
+    ends = calendar.plus(sandbox.now, seconds=60 * minutes)
+    assert intent["next_action"] == {**step, "expires_at": ends}
+    [waiting] = sandbox.control.get(f"/explain/{intent['id']}")["under_way"]
+    assert (waiting["until"], planned(sandbox)[0]) == (ends, ("payment_intent.unconfirmed", ends))
+    sandbox.advance(f"{minutes}m")
+    assert sandbox.shown(intent)["last_error"]["code"] == code
+
+
+def test_a_prompt_that_is_set_is_on_the_phone(sandbox: Sandbox) -> None:
+    sandbox.settings(mobile_money="handset")
+    intent = put(sandbox, sandbox.intent(sandbox.method(**PHONE)), status="requires_action")
+    [prompt] = sandbox.control.get("/phones/+24177000000")["data"]
+    assert prompt["payment_intent"] == intent["id"]
+    sandbox.control.post("/phones/+24177000000/answer", {"answer": "approve"})
+    assert sandbox.status(intent) == "succeeded"
+
+
+def test_a_payment_waits_until_the_time_of_its_step(sandbox: Sandbox) -> None:
+    """Also where the operator would have answered later."""
+    for phone, minutes in (("+24177000003", 5), ("+24177000006", 0.5)):
+        intent = sandbox.pay(sandbox.method(type="mobile_money", phone=phone))
+        ends = calendar.plus(sandbox.now, seconds=60 * minutes)
+        step = {**intent["next_action"], "expires_at": ends}
+        put(sandbox, intent, next_action=step)
+        sandbox.advance_to(ends)
+        assert sandbox.shown(intent)["last_error"]["code"] == "MOBILE_MONEY_TIMEOUT"
+
+
+@pytest.mark.parametrize(
+    ("method", "fields", "param"),
+    [
+        (None, {"status": "requires_action"}, "payment_method"),
+        ({"type": "paypal", "email": "awa@example.com"}, {"status": "requires_action"}, "status"),
+        ({}, {"next_action": {"type": "confirm_card"}}, "next_action"),
+        ({}, {"next_action": IN_TIME}, "next_action.type"),
+        (PHONE, {"next_action": IN_TIME}, "next_action.expires_at"),
+        (PHONE, {"next_action": {"type": "redirect"}}, "next_action.type"),
+        ({}, {"next_action": {"type": "redirect"}}, "next_action.url"),
+        (
+            {},
+            {"next_action": {"type": "confirm_card", "expires_at": FEBRUARY, "a": 1}},
+            "next_action.a",
+        ),
+    ],
+    ids=str,
+)
+def test_a_payment_asks_for_a_step_that_it_can_have(
+    sandbox: Sandbox, method: dict[str, Any] | None, fields: dict[str, Any], param: str
+) -> None:
+    intent = sandbox.intent(None if method is None else sandbox.method(**method))
+    if param != "next_action":
+        fields = {"status": "requires_action", **fields}
+    path = f"/objects/{intent['id']}"
+    response = sandbox.control.request("PATCH", path, json=fields)
+    assert (response.status_code, response.json()["param"]) == (422, param)
+    assert sandbox.control.get(path) == intent
+
+
+def test_a_step_goes_with_the_wait_for_it(sandbox: Sandbox) -> None:
+    intent = sandbox.pay(sandbox.method(type="mobile_money", phone="+24177000006"))
+    assert rejected(sandbox, intent, next_action=None)["param"] == "next_action"
+    assert put(sandbox, intent, status="processing")["next_action"] is None
+
+
+@pytest.mark.parametrize(
+    ("method", "after", "status"),
+    [
+        ({"type": "bank_transfer", "iban": "FR1420041010050500013M02606"}, "1d", "succeeded"),
+        ({"type": "mobile_money", "phone": "+24177000001"}, "10m", "canceled"),
+    ],
+    ids=["transfer", "refused"],
+)
+def test_a_payment_that_is_set_to_wait_for_the_operator_is_answered(
+    sandbox: Sandbox, method: dict[str, Any], after: str, status: str
+) -> None:
+    """As late as the operator answers; one who answers at once leaves the payment as it is."""
+    sandbox.settings(operator_delay=600)
+    intent = put(sandbox, sandbox.intent(sandbox.method(**method)), status="processing")
+    [waiting] = sandbox.control.get(f"/explain/{intent['id']}")["under_way"]
+    assert (waiting["waits_for"], waiting["until"]) == ("operator", planned(sandbox)[0][1])
+    sandbox.advance(after)
+    assert sandbox.status(intent) == status
+    sandbox.settings(operator_delay=0)
+    intent = put(sandbox, sandbox.intent(sandbox.method()), status="processing")
+    sandbox.advance("2d")
+    assert sandbox.status(intent) == "processing"
+
+
 # -- no state without an end: something planned, or a request of a client, leads on from each
 
 

@@ -18,7 +18,6 @@ OWN_KEYS = ("metadata", "data")
 
 OPTIONAL = {
     ("payment_link", "redirect_url"): "a success and a cancel URL, each of which may be left out",
-    ("payment_intent", "next_action"): "its fields depend on its type",
 }
 """Nested objects whose fields may be left out, with the reason."""
 

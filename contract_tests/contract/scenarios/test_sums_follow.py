@@ -188,6 +188,7 @@ OBJECTS: Mapping[str, Made] = {
     "an intent without a method": Sandbox.intent,
     "an intent with a method": intent,
     "an intent at the check": lambda sandbox: sandbox.pay(sandbox.method(**CHECKED)),
+    "an intent at a prompt": lambda sandbox: sandbox.pay(sandbox.method(**PHONE)),
     "an intent of an invoice": newest("payment_intent", bought(Sandbox.invoice, CHECKED)),
     "an intent of a transfer": lambda sandbox: sandbox.pay(sandbox.method(**TRANSFER)),
     "an intent to capture": lambda sandbox: sandbox.pay(capture_method="manual"),

@@ -17,7 +17,7 @@ from emulator.core.world import World
 from emulator.resources import faults
 from emulator.resources.app.settings import settings
 from emulator.resources.customers import payment_details
-from emulator.resources.customers.payment_details import PaymentDetails
+from emulator.resources.customers.payment_details import MagicValue, PaymentDetails
 
 # -- arranged outcomes: the tester decides how the next payments, refunds or deliveries end
 
@@ -163,7 +163,7 @@ def on_payment(
     arranged = consume(
         world, "payment", customer=customer, amount=amount, payment_method_type=details.type
     )
-    delay = magic.after or timedelta(seconds=own.operator_delay)
+    delay = answers_after(world, magic)
     if fault is not None:
         code = (arranged and arranged.code) or magic.code
         return OperatorDecision(
@@ -188,6 +188,11 @@ def on_payment(
         return _card_check(world, latest)
     code = (off_session and magic.off_session) or magic.code
     return OperatorDecision(code=code, due=_later(world, delay))
+
+
+def answers_after(world: World, magic: MagicValue) -> timedelta:
+    """Return how long the operator takes for a payment with a value of this meaning."""
+    return magic.after or timedelta(seconds=settings(world).operator_delay)
 
 
 def _card_check(world: World, latest: Timestamp) -> OperatorDecision:
