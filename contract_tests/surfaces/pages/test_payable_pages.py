@@ -193,6 +193,29 @@ def test_a_link_that_is_over_archived_exhausted_or_deleted_is_closed(sandbox: Sa
     assert uses(sandbox, once) == 1
 
 
+@pytest.mark.parametrize(
+    "limits",
+    [{"validity_type": "one_time"}, {"validity_type": "limited", "max_usage": 1}],
+    ids=["one time", "limited"],
+)
+def test_a_link_shows_its_last_use_until_it_has_its_answer(
+    sandbox: Sandbox, limits: dict[str, Any]
+) -> None:
+    """B-62: to a program as to a browser, whoever pays."""
+    made = link(sandbox, **limits)
+    with buyer(sandbox, made) as awa, buyer(sandbox, made) as ama:
+        late = {**ama.open().fields, "do": "pay", **CARD, **WHO}
+        awa.pay(**{**PHONE, "phone": "+24177000006"}, **WHO)
+        for page in (ama.open(), ama.follow(ama.send(late))):
+            assert (page.status, page.state) == (200, "waiting")
+        twin = ama.twin()
+        assert (twin["state"], twin["payment_intent"]["status"]) == ("waiting", "requires_action")
+        sandbox.advance("60s")
+        assert ((page := ama.open()).status, page.state) == (410, "exhausted")
+        assert awa.open().state == "paid"
+    assert uses(sandbox, made) == 1
+
+
 LOGO = (
     "data:image/png;base64,"
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ"

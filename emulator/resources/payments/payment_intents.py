@@ -410,16 +410,20 @@ def current_payment(world: World, owner: Record) -> PaymentIntent | None:
     )
 
 
+def last_use(world: World, link: PaymentLink) -> PaymentIntent | None:
+    """Return the payment that used an exhausted link up; None of other links."""
+    if payment_links.closed(world, link) != "exhausted":
+        return None
+    attempts = world.table(PaymentIntent).where("payment_link", link.id)
+    return attempts[-1] if attempts else None
+
+
 def used_up_by_failure(world: World, link: PaymentLink) -> bool:
     """Return whether a link takes no payment any more because its last use was one that failed
     (B-59).
     """
-    attempts = world.table(PaymentIntent).where("payment_link", link.id)
-    return (
-        payment_links.closed(world, link) == "exhausted"
-        and bool(attempts)
-        and attempts[-1].status == "canceled"
-    )
+    last = last_use(world, link)
+    return last is not None and last.status == "canceled"
 
 
 def require_no_payment(world: World, owner: Record) -> None:

@@ -274,6 +274,14 @@ def _lines(world: World, lines: Any, amount: str) -> tuple[PayableLine, ...]:
     )
 
 
+def _under_way(world: World, link: PaymentLink) -> PaymentIntent | None:
+    """Return the last use of a link, until it has its answer: its page shows it to all (B-62)."""
+    last = payment_intents.last_use(world, link)
+    if last is None or payment_intents.is_received(world, last):
+        return None
+    return last if last.status in (*payment_intents.INTENTS_UNDER_WAY, "succeeded") else None
+
+
 def of_link(world: World, link: PaymentLink, intent: PaymentIntent | None) -> Payable:
     """Return a payment link's page, for the buyer of this payment if there is one."""
     products = [product for id in link.products if (product := world.get(Product, id))]
@@ -314,7 +322,7 @@ def of_link(world: World, link: PaymentLink, intent: PaymentIntent | None) -> Pa
         success_url=web_url(link.redirect_url.success),
         cancel_url=web_url(link.redirect_url.cancel),
     )
-    return with_payment(payable, world, intent)
+    return with_payment(payable, world, intent or _under_way(world, link))
 
 
 _CLOSED_LINKS: Mapping[str, State] = {
