@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
+from typing import Any
 
 from emulator.control.clock import after
 from emulator.control.objects import clearing, listing
@@ -33,6 +34,7 @@ MODIFIERS: Mapping[str, Sequence[str]] = {
     "executed": ("code", "status", "delay_ms"),
     "together": ("duplicate",),
     "refused": ("answer_after", "refund_after"),
+    "result": ("answer_after", "refund_after"),
     "returns": ("answer_after",),
 }
 """The fields of ``then`` that are no effects themselves, and the effects that each goes with."""
@@ -58,6 +60,7 @@ async def arrange(runtime: Runtime, body: Body) -> Fault:
     """POST /faults: strike the next matching requests or deliveries, or payments while it lasts."""
     match, then = body.get("match", {}), body["then"]
     _check_then(then)
+    then = _in_one_form(then)
     about = faults.about(then)
     _check_match(match, MATCHES[about])
     _check_schedule(body, about)
@@ -67,7 +70,7 @@ async def arrange(runtime: Runtime, body: Body) -> Fault:
     begins, ends = (schedule[name] for name in SCHEDULE)
     if ends is not None and ends <= (begins or runtime.now()):
         raise invalid_field(SCHEDULE[1], "must be later than the beginning of the outage")
-    arguments = {"body": body, "seconds": _seconds(runtime, then), **schedule}
+    arguments = {"body": {**body, "then": then}, "seconds": _seconds(runtime, then), **schedule}
     fault: Fault = await runtime.serve(faults.arrange, arguments, None)
     return fault
 
@@ -86,6 +89,18 @@ def _check_then(then: Body) -> None:
         if name in then and not then.keys() & set(suitable):
             article = "one of " if len(suitable) > 1 else "a " if suitable[0][0] != "a" else ""
             raise invalid_field(f"then.{name}", f"needs {article}{', '.join(suitable)}")
+
+
+def _in_one_form(then: Body) -> Body:
+    """Return the effect without its other spellings: ``result``, and ``overlap: true``."""
+    one: dict[str, Any] = {name: value for name, value in then.items() if name != "result"}
+    if then.get("result") == "succeeded" and "refused" in then:
+        raise invalid_field("then.result", "cannot be succeeded of an answer that is refused")
+    if then.get("result") == "failed":
+        one["refused"] = True
+    if then.get("overlap") is True:
+        one["overlap"] = "next"
+    return one
 
 
 def _check_schedule(body: Body, about: str) -> None:

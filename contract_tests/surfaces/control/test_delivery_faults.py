@@ -146,7 +146,12 @@ def test_only_what_matches_is_struck(shop: Shop) -> None:
 
 @pytest.mark.parametrize(
     "then",
-    [{"duplicate": 1, "together": True}, {"overlap": "next"}, {"overlap": "same_type"}],
+    [
+        {"duplicate": 1, "together": True},
+        {"overlap": "next"},
+        {"overlap": True},
+        {"overlap": "same_type"},
+    ],
     ids=str,
 )
 def test_two_deliveries_arrive_at_the_same_moment(shop: Shop, then: Any) -> None:

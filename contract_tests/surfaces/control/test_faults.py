@@ -97,6 +97,12 @@ def test_an_impossible_fault_is_rejected(sandbox: Sandbox) -> None:
         ),
         *(
             ({"lose": True, "refused": True}, {}, "then.refused"),
+            ({"lose": True, "result": "failed"}, {}, "then.result"),
+            (
+                {"answer_after": "1h", "refused": True, "result": "succeeded"},
+                {},
+                "then.result",
+            ),
             ({"delay": "0s"}, {}, "then.delay"),
         ),
         *(({name: "soon"}, {}, f"then.{name}") for name in ("answer_after", "again", "delay")),
@@ -456,6 +462,29 @@ def test_the_operator_declines_a_refund_later_as_arranged(sandbox: Sandbox) -> N
     with sandbox.expect("refund.failed"):
         sandbox.advance("10d")
     assert sandbox.api.get(f"/refunds/{first['id']}/")["status"] == "succeeded"
+
+
+@pytest.mark.parametrize(
+    ("then", "stored"),
+    [
+        *(
+            ({name: "1h", "result": result}, {name: "1h", **refused})
+            for name in ("answer_after", "refund_after")
+            for result, refused in (("succeeded", {}), ("failed", {"refused": True}))
+        ),
+        (
+            {"refund_after": "1h", "refused": True, "result": "failed"},
+            {"refund_after": "1h", "refused": True},
+        ),
+        ({"overlap": True}, {"overlap": "next"}),
+    ],
+    ids=str,
+)
+def test_an_effect_with_two_spellings_is_kept_in_one(
+    sandbox: Sandbox, then: Any, stored: Any
+) -> None:
+    arrange(sandbox, then)
+    assert [fault["then"] for fault in arranged(sandbox)] == [stored]
 
 
 class Page:

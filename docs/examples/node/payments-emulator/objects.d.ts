@@ -571,7 +571,7 @@ export interface FaultThen {
   together?: true;
   delay?: string;
   reorder?: true;
-  overlap?: string;
+  overlap?: true | string;
   lose?: true;
   tamper?: true;
   forge?: true;
@@ -581,6 +581,7 @@ export interface FaultThen {
   outage?: "declined" | "silent";
   answer_after?: string;
   refused?: true;
+  result?: "succeeded" | "failed";
   returns?: true;
   refund_after?: string;
   early_return?: true;
