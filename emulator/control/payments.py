@@ -11,6 +11,7 @@ from emulator.core.records import Record
 from emulator.core.world import World
 from emulator.engine.runtime import Runtime
 from emulator.insight.state.working_method import CARD, WORKING, working_method
+from emulator.resources.app import security_profiles
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.checkout import checkout_sessions, hosted_payments
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
@@ -82,9 +83,13 @@ async def answer(runtime: Runtime, number: str, body: Query) -> PaymentIntent:
 
 
 def choose(world: World, customer: str | None, allowed: Sequence[str] = EVERY_TYPE) -> Fields:
-    """Return a payment's ``method``: the customer's (id) default, or one of ``allowed`` types."""
+    """Return a payment's ``method``: the customer's (id) default, or one of ``allowed`` types.
+
+    The App's security profiles permit it, unless they permit none of these.
+    """
     default = None if customer is None else payment_methods.default(world, customer)
-    if default is not None and default.status == "active" and default.type in allowed:
+    permitted = security_profiles.permitted(world, allowed)
+    if default is not None and default.status == "active" and default.type in permitted:
         return {"type": default.type, **_entered(world, default)}
     return working_method(world, allowed)
 

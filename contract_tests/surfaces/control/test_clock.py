@@ -547,6 +547,22 @@ def test_without_a_method_one_is_taken_that_works(sandbox: Sandbox) -> None:
         assert paid(sandbox, path)["status"] == "succeeded"
 
 
+def test_without_a_method_one_is_taken_that_the_profiles_permit(sandbox: Sandbox) -> None:
+    """Also by what was made before the profile (B-55)."""
+    customer = sandbox.customer()
+    sandbox.method(customer, is_default=True)
+    paths = [
+        f"/invoices/{sandbox.invoice(customer)['id']}",
+        f"/checkout-sessions/{sandbox.session(customer=customer['id'])['id']}",
+    ]
+    sandbox.api.post(
+        "/security-profiles/", {"name": "Phones", "allowed_payment_methods": ["mobile_money"]}
+    )
+    for path in paths:
+        intent = paid(sandbox, path)
+        assert (intent["status"], intent["payment_method_type"]) == ("succeeded", "mobile_money")
+
+
 @pytest.fixture
 def handset(sandbox: Sandbox) -> Sandbox:
     """A world whose buyers answer on their phones."""
