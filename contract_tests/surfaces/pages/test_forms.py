@@ -142,6 +142,26 @@ def test_a_wrong_form_is_rejected(sandbox: Sandbox, opened: Opens) -> None:
     assert here.send_json(403, token="wrong")["problem"]
 
 
+def test_a_field_that_is_null_is_as_left_out(sandbox: Sandbox, opened: Opens) -> None:
+    """Of a program's form; without the phone there is no number."""
+    nothing = {"name": None, "email": None, "number": None, "do": None}
+    here = opened(session(sandbox))
+    assert here.send_json(422, **{**PHONE, **nothing, "phone": None})["errors"].keys() == {"phone"}
+    assert here.send_json(**PHONE, **nothing)["state"] == "paid"
+
+
+@pytest.mark.parametrize("value", [[], {}, True, ["awa@example.com"]], ids=str)
+def test_a_field_of_a_wrong_type_is_named(sandbox: Sandbox, opened: Opens, value: Any) -> None:
+    """The fields of the page, that is: others are ignored. Nothing is charged."""
+    here = opened(session(sandbox))
+    for field in ("name", "email", "method", "phone", "do", "payment"):
+        answer = here.send_json(422, **{**PHONE, **WHO, field: value})
+        assert answer["errors"].keys() == {field}
+    assert here.send_json(403, token=value)["state"] == "payable"
+    assert here.send_json(**PHONE, quantity=value, iban=value)["state"] == "paid"
+    assert len(list(sandbox.api.pages("/payment-intents/"))) == 1
+
+
 def test_a_declined_payment_may_be_tried_again(sandbox: Sandbox, opened: Opens) -> None:
     here = opened(session(sandbox))
     declined = here.send_json(**DECLINED)

@@ -9,8 +9,8 @@ import hashlib
 import hmac
 import re
 import secrets
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, NamedTuple
 
 from emulator.core.errors import ApiError
 from emulator.presentation import typed_text
@@ -62,10 +62,39 @@ FIELDS = {
 """The fields of each method on the page."""
 
 
-def read(payable: Payable, form: Form, language: Language) -> tuple[dict[str, Any], dict[str, str]]:
+class Posted(NamedTuple):
+    """A form as it was sent, and the fields whose JSON values are no text, number or null."""
+
+    fields: Form
+    untyped: frozenset[str] = frozenset()
+
+
+def posted(values: Mapping[str, Any]) -> Posted:
+    """Return a program's form; a field that is null is as one that was left out."""
+    fields = {
+        name: str(value)
+        for name, value in values.items()
+        if isinstance(value, str | int | float) and not isinstance(value, bool)
+    }
+    untyped = (name for name, value in values.items() if value is not None and name not in fields)
+    return Posted(fields, frozenset(untyped))
+
+
+def asked(payable: Payable) -> list[str]:
+    """Return the fields that the page has for every method."""
+    asks_who = payable.asks != "nothing"
+    always = {"name": asks_who, "email": asks_who, "product": bool(payable.choices)}
+    always |= {"amount": payable.asks_amount, "quantity": payable.asks_quantity}
+    return [name for name, is_needed in always.items() if is_needed]
+
+
+def read(
+    payable: Payable, form: Form, language: Language, untyped: Collection[str] = ()
+) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the payment in a form, and by field the message that says what is wrong with it.
 
-    Fields that the page does not have are ignored.
+    Fields that the page does not have are ignored. ``untyped`` fields were sent, as what no field
+    can be.
     """
     errors: dict[str, str] = {}
     payment: dict[str, Any] = {"method": _method(payable, form, errors)}
@@ -82,6 +111,9 @@ def read(payable: Payable, form: Form, language: Language) -> tuple[dict[str, An
         payment["quantity"] = 1 if "quantity" in errors else int(quantity or "1")
     if (amount := _amount(payable, form, language, errors)) is not None:
         payment["amount"] = amount
+    for field in ("method", *asked(payable), *FIELDS.get(form.get("method", ""), ())):
+        if field in untyped:
+            _wrong(field, errors)
     return payment, errors
 
 

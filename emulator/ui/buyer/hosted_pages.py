@@ -30,7 +30,7 @@ from emulator.resources.payments.refunds import Receipt
 from emulator.ui.base import pages as posted
 from emulator.ui.base.pages import api_error
 from emulator.ui.buyer import forms, render, views
-from emulator.ui.buyer.forms import Form, FormTokens
+from emulator.ui.buyer.forms import Form, FormTokens, Posted
 from emulator.ui.buyer.payables import Payable
 from emulator.ui.buyer.render import buyer_headers, buyer_page
 from emulator.ui.buyer.request import COOKIE, KINDS, PageRequest, Pay, idempotency_key
@@ -131,13 +131,16 @@ def _present(request: PageRequest, intent: PaymentIntent | None = None) -> Payab
 
 async def _post(request: PageRequest) -> Response:
     """Return a form of the buyer, or of a tester who answers for phone and bank."""
-    form = await _form(request.http)
+    form, untyped = await _form(request.http)
     payable = _present(request)
     if request.foreign or not request.is_valid(form.get("token", "")):
         return _again(request, payable, 403, form, problem=render.STALE)
+    if unclear := untyped & {"do", "payment"}:
+        errors = dict.fromkeys(sorted(unclear), render.NOT_POSSIBLE)
+        return _again(request, payable, 422, form, errors=errors)
     if form.get("do") in ("approve", "refuse"):
         return await _answer(request, form)
-    return await _pay(request, payable, form)
+    return await _pay(request, payable, form, untyped)
 
 
 async def _answer(request: PageRequest, form: Form) -> Response:
@@ -167,14 +170,16 @@ def _logged(request: PageRequest, body: Mapping[str, Any]) -> RequestContext:
     return context
 
 
-async def _pay(request: PageRequest, payable: Payable, form: Form) -> Response:
+async def _pay(
+    request: PageRequest, payable: Payable, form: Form, untyped: frozenset[str]
+) -> Response:
     key = idempotency_key(form["token"])
     known = lookup(request.world, key, request.id)
     if known is not None:
         return _go_on(request, known.body.decode())
     if payable.state != "payable":
         return _go_on(request, "")
-    payment, errors = forms.read(payable, form, request.language)
+    payment, errors = forms.read(payable, form, request.language, untyped)
     if errors:
         return _again(request, payable, 422, form, errors=errors)
     arguments = {"key": key, "id": request.id, "pay": KINDS[request.kind][1], "payment": payment}
@@ -240,18 +245,15 @@ def _show(
     return response
 
 
-async def _form(request: Request) -> dict[str, str]:
-    """Return the posted fields (form or JSON); empty if unreadable or too many."""
+async def _form(request: Request) -> Posted:
+    """Return the posted form (fields or JSON); empty if unreadable or too many."""
     try:
         raw = await posted.body(request, FORM.most)
         if request.headers.get("content-type", "").startswith("application/json"):
-            return {
-                name: str(value)
-                for name, value in msgspec.json.decode(raw, type=dict[str, str | int]).items()
-            }
-        return posted.fields(raw, 100)
-    except (ValueError, msgspec.MsgspecError):
-        return {}
+            return forms.posted(msgspec.json.decode(raw, type=dict[str, Any]))
+        return Posted(posted.fields(raw, 100))
+    except (ValueError, RecursionError, msgspec.MsgspecError):
+        return Posted(NO_FORM)
 
 
 def _unknown(request: PageRequest) -> Response:

@@ -23,7 +23,7 @@ from emulator.resources.payments.refunds import Receipt
 from emulator.resources.payments.transactions import Transaction
 from emulator.ui.base.pages import url
 from emulator.ui.buyer import render
-from emulator.ui.buyer.forms import FIELDS, NEVER_SHOWN, Form
+from emulator.ui.buyer.forms import FIELDS, NEVER_SHOWN, Form, asked
 from emulator.ui.buyer.payables import Payable
 
 # -- after a payment: the confirmation and the receipt
@@ -400,10 +400,4 @@ def as_json(view: View, token: str) -> dict[str, Any]:
 def _fields(payable: Payable) -> dict[str, Any]:
     if payable.state != "payable":
         return {}
-    asks_who = payable.asks != "nothing"
-    always = {"name": asks_who, "email": asks_who, "product": bool(payable.choices)}
-    always |= {"amount": payable.asks_amount, "quantity": payable.asks_quantity}
-    return {
-        "always": [name for name, is_needed in always.items() if is_needed],
-        **{type: FIELDS[type] for type in payable.methods},
-    }
+    return {"always": asked(payable), **{type: FIELDS[type] for type in payable.methods}}
