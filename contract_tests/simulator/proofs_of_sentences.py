@@ -488,9 +488,7 @@ OF_LINKS: Mapping[str, Proof] = {
     ),
     "1 payment so far.": lambda view, one, words: number(words) == one["usage_count"],
     "No payment yet.": lambda view, one, words: one["usage_count"] == 0,
-    "It can be used {max_usage} times in all.": lambda view, one, words: (
-        int(words["max_usage"]) == one["max_usage"]
-    ),
+    "It can be used once.": lambda view, one, words: number(words) == one["max_usage"],
     "Used up by a payment that failed: it takes no other one.": lambda view, one, words: (
         one["usage_count"] == one["max_usage"] and bool(view.failures(one))
     ),
