@@ -207,3 +207,13 @@ def test_any_other_value_succeeds_at_once(sandbox: Sandbox) -> None:
         assert (
             sandbox.pay(sandbox.method(type=type, **{FIELD[type]: value}))["status"] == "succeeded"
         )
+
+
+def test_an_email_is_magic_in_any_case(sandbox: Sandbox) -> None:
+    """A stored one as one on a page; it stays as it was written."""
+    for email in ("FAIL@x.co", "Fail@X.co"):
+        method = sandbox.method(type="paypal", email=email)
+        assert method["details"]["email"] == email
+        assert sandbox.pay(method)["status"] == "canceled"
+        paid = sandbox.buy(sandbox.session(), {"type": "paypal", "email": email})
+        assert paid["last_error"]["code"] == "PAYMENT_METHOD_NOT_SUPPORTED"

@@ -185,8 +185,11 @@ ORDINARY = MagicValue(name="", value="", example="", meaning="Succeeds at once."
 
 
 def magic_value_of(world: World, type: str, value: str) -> MagicValue:
-    """Return the first row for a phone, card number, IBAN or email; ``ORDINARY`` if none."""
-    return _first_match(world.reference_data, type, value)
+    """Return the first row for a phone, card number, IBAN or email; ``ORDINARY`` if none.
+
+    Upper and lower case are the same here, as in every address that is looked up.
+    """
+    return _first_match(world.reference_data, type, value.casefold())
 
 
 @lru_cache(
@@ -194,7 +197,7 @@ def magic_value_of(world: World, type: str, value: str) -> MagicValue:
 )  # each payment looks up its value several times; reference data never changes
 def _first_match(reference_data: Any, type: str, value: str) -> MagicValue:
     rows: tuple[MagicValue, ...] = reference_data.magic.get(type, ())
-    return next((row for row in rows if fnmatchcase(value, row.value)), ORDINARY)
+    return next((row for row in rows if fnmatchcase(value, row.value.casefold())), ORDINARY)
 
 
 def named_magic(world: World, type: str, name: str | None) -> MagicValue:
