@@ -95,11 +95,12 @@ class View(NamedTuple):
         ]
 
     def refunds(self, one: Object) -> list[Object]:
-        ids = {deposit["id"] for deposit in self.deposits(one)}
+        ids = {one["id"], *(deposit["id"] for deposit in self.deposits(one))}
         return [
             refund
             for refund in self.of("refund")
-            if refund["transaction"] in ids and refund["status"] in ("pending", "processing")
+            if ids & {refund["id"], refund["transaction"]}
+            and refund["status"] in ("pending", "processing")
         ]
 
     def failures(self, one: Object) -> list[Object]:

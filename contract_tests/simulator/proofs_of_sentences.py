@@ -247,13 +247,11 @@ UNDER_WAY: Mapping[str, Proof] = {
         one_arrival
     ),
     "{refund_several} refunds are under way, {refund_sum} in all.": several_refunds,
-    "{refund_sum} is to be refunded; it goes to the operator on {refund_until_day}.": one_refund(
-        "pending", "refund.send"
-    ),
-    "{refund_sum} is being refunded; the operator answers on {refund_until_day}.": one_refund(
-        "processing", "refund.answer", "refund.lose_dispute"
-    ),
-    "{refund_sum} is being refunded; without an answer the refund expires on"
+    "{refund_sum} is to be refunded to {refund_method}; it goes to the operator on"
+    " {refund_until_day}.": one_refund("pending", "refund.send"),
+    "{refund_sum} is being refunded to {refund_method}; the operator answers on"
+    " {refund_until_day}.": one_refund("processing", "refund.answer", "refund.lose_dispute"),
+    "{refund_sum} is being refunded to {refund_method}; without an answer the refund expires on"
     " {refund_until_day}.": one_refund("processing", "refund.expire"),
 }
 """What every kind says of payments and refunds that are under way."""
@@ -435,10 +433,6 @@ def next_is_said(view: View, one: Object, words: Words) -> bool:
 
 
 OF_REFUNDS: Mapping[str, Proof] = {
-    "{amount} is to go back to the buyer; the refund waits to be sent.": both(
-        status("pending"), amount("amount")
-    ),
-    "{amount} is on its way back to the buyer.": both(status("processing"), amount("amount")),
     "{amount} went back to the buyer on {refunded_day}.": both(
         status("succeeded"), amount("amount")
     ),
@@ -451,7 +445,6 @@ OF_REFUNDS: Mapping[str, Proof] = {
     "The operator never answered: {amount} stays with the merchant.": both(
         status("expired"), amount("amount")
     ),
-    "job next": next_is_said,
 }
 
 

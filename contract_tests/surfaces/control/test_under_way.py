@@ -95,8 +95,8 @@ def test_a_refund_under_way_is_said_with_what_can_still_be_refunded(sandbox: San
     paid = sandbox.deposit(sandbox.method())
     sandbox.api.post("/refunds/", {"transaction": paid["id"], "amount": 2000})
     assert said(sandbox, paid).endswith(
-        "2,000 XAF is being refunded; the operator answers on 6 Jan 2026. 3,000 XAF can still be"
-        " refunded."
+        "2,000 XAF is being refunded to visa …4242; the operator answers on 6 Jan 2026. 3,000 XAF"
+        " can still be refunded."
     )
 
 
@@ -105,8 +105,33 @@ def test_a_refund_in_review_is_said(sandbox: Sandbox) -> None:
     paid = sandbox.deposit(sandbox.method())
     sandbox.api.post("/refunds/", {"transaction": paid["id"]})
     assert said(sandbox, paid).endswith(
-        "5,000 XAF is to be refunded; it goes to the operator on 1 Jan 2026, 01:00 UTC."
+        "5,000 XAF is to be refunded to visa …4242; it goes to the operator on 1 Jan 2026, 01:00"
+        " UTC."
     )
+
+
+def test_a_refund_that_is_under_way_says_so_itself(sandbox: Sandbox) -> None:
+    """As what it refunds does: with its amount, its method and what it waits for (B-102)."""
+    sandbox.settings(refund_review=True)
+    paid = sandbox.deposit(sandbox.method())
+    refund = sandbox.api.post("/refunds/", {"transaction": paid["id"], "amount": 2000})
+    for by, waits_for, words in (
+        ("0s", "review", "is to be refunded to visa …4242; it goes to the operator on"),
+        ("1h", "operator", "is being refunded to visa …4242; the operator answers on"),
+    ):
+        sandbox.advance(by)
+        [one] = explained(sandbox, refund)["under_way"]
+        assert (one["object"], one["about"], one["waits_for"], one["method"]) == (
+            refund["id"],
+            paid["id"],
+            waits_for,
+            "visa …4242",
+        )
+        assert said(sandbox, refund).startswith(f"2,000 XAF {words}")
+        listed = sandbox.control.get("/under-way", ids=refund["id"])
+        assert [other["object"] for other in listed[refund["id"]]] == [refund["id"]]
+    sandbox.advance("30d")
+    assert explained(sandbox, refund)["under_way"] == []
 
 
 def test_a_customers_sums_are_by_currency_with_refunds_apart(sandbox: Sandbox) -> None:

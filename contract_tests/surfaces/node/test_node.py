@@ -214,7 +214,7 @@ def test_the_report_of_a_failure_names_a_refund_that_is_under_way(root: Path) ->
     """Its payment has succeeded: by its status it would be left out beside others."""
     write(root, REFUNDED)
     output = node(root, "node", "club.test.mjs", fails=True)
-    assert "100\N{NO-BREAK SPACE}XAF is being refunded; the operator answers on" in output
+    assert "100\N{NO-BREAK SPACE}XAF is being refunded to " in output
 
 
 WHERE = """

@@ -229,4 +229,4 @@ def test_the_report_of_a_failure_names_a_refund_that_is_under_way(world: Emulato
     [paid] = world.api.get("/v1/transactions/")["data"]
     world.api.post("/v1/refunds/", {"transaction": paid["id"], "amount": 100})
     world.api.patch(f"/v1/customers/{subscription['customer']}/", {"name": "Awa Ndong"})
-    assert "100\N{NO-BREAK SPACE}XAF is being refunded; the operator answers on" in world.story()
+    assert "100\N{NO-BREAK SPACE}XAF is being refunded to " in world.story()

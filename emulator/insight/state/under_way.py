@@ -90,8 +90,7 @@ def under_way(world: World, record: Record, language: Language) -> list[UnderWay
         ),
         *(
             _refund(world, refund, deposit, language)
-            for deposit in deposits
-            for refund in world.table(Refund).where("transaction", deposit.id)
+            for refund, deposit in _refunds(world, record, deposits)
             if refund.status in REFUNDS_UNDER_WAY
         ),
     ]
@@ -164,6 +163,21 @@ def _deposits(world: World, record: Record, intents: Iterable[PaymentIntent]) ->
             if deposit.type == "deposit"
         }
     return list(own.values())
+
+
+def _refunds(
+    world: World, record: Record, deposits: Iterable[Transaction]
+) -> list[tuple[Refund, Transaction]]:
+    """Return the refunds, each with the deposit that it refunds."""
+    if isinstance(record, Refund):
+        deposit = world.get(Transaction, record.transaction)
+        return [(record, deposit)] if deposit is not None else []
+    table = world.table(Refund)
+    return [
+        (refund, deposit)
+        for deposit in deposits
+        for refund in table.where("transaction", deposit.id)
+    ]
 
 
 def _is_under_way(intent: PaymentIntent) -> bool:
