@@ -223,10 +223,9 @@ class Life:
             self.next_period()
         if self.status == "trialing":
             self.status = "active"
-        invoiced = self.status == "past_due" and (self.sends or (self.owed is None and self.behind))
         if (
             self.status == "active"
-            or invoiced
+            or (self.status == "past_due" and self.sends)
             or (self.every_period and self.status in ("past_due", "unpaid"))
         ):
             self.charge()
@@ -312,12 +311,17 @@ class Life:
     def settle(self, bill: Bill) -> None:
         """Nothing is owed for it any more (B-45); of those sent none may be overdue (B-96).
 
+        That holds too for one that fell behind before it was charged automatically.
+
         B-45, ``past_due_periods: charged``: an unpaid one recovers by the payment of any period,
         and what was charged meanwhile is tried again, the oldest first, so that no period is given
         away.
         """
         settled = self.owed is bill or (self.every_period and self.status == "unpaid")
-        behind = self.sends and any(bill.status == "open" and bill.overdue for bill in self.bills)
+        fell_behind = self.behind and self.status == "past_due"
+        behind = (self.sends or fell_behind) and any(
+            bill.status == "open" and bill.overdue for bill in self.bills
+        )
         recovers = (
             self.status in ("past_due", "unpaid") and (settled or self.owed is None) and not behind
         )

@@ -90,6 +90,24 @@ def test_it_is_active_again_once_no_invoice_is_overdue() -> None:
     assert len(harness.world.table(PaymentIntent)) == 0
 
 
+def test_no_period_is_charged_while_an_invoice_is_overdue_that_was_sent(sandbox: Sandbox) -> None:
+    """B-45, B-96: the change to ``charge_automatically`` leaves the invoices to the buyer."""
+    subscription = sandbox.subscribe(unit_amount=500, interval="day", interval_count=20)
+    path = f"/subscriptions/{subscription['id']}/"
+    sandbox.api.patch(path, {"collection_method": "send_invoice"})
+    sandbox.advance_to("2026-02-21T12:00:00Z")
+    sandbox.api.patch(path, {"collection_method": "charge_automatically"})
+    overdue = sandbox.api.get("/invoices/", status="open", ordering="created_at")["data"]
+    with sandbox.expect():
+        sandbox.advance("60d")
+    for invoice, status in zip(overdue, ("past_due", "active"), strict=True):
+        assert sandbox.status(subscription) == "past_due"
+        sandbox.act(invoice, "pay")
+        assert sandbox.status(subscription) == status
+    with sandbox.expect(*CHARGED):
+        sandbox.advance("20d")
+
+
 def test_an_invoice_on_its_due_date_keeps_nobody_past_due(sandbox: Sandbox) -> None:
     """B-65, B-96: that day is the last one on which it is not overdue."""
     subscription = sandbox.subscribe(

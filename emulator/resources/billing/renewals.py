@@ -191,8 +191,9 @@ def retries_after(
 def recovers_with(world: World, subscription: Subscription, invoice: Invoice) -> bool:
     """Return whether a subscription is active again once an invoice is owed no more (B-45, B-96).
 
-    It recovers if no failed charge is left and, under ``send_invoice``, no other invoice is
-    overdue. Where every period is charged, an ``unpaid`` one recovers by any period's payment.
+    It recovers if no failed charge is left and, where it is or fell behind by invoice, no other
+    one is overdue. Where every period is charged, an ``unpaid`` one recovers by any period's
+    payment.
     """
     settled = subscription.unpaid_invoice == invoice.id
     any_period = subscription.status == "unpaid" and charges_every_period(world)
@@ -252,8 +253,12 @@ def _charge_next(world: World, subscription: Subscription) -> None:
 
 
 def _is_behind(world: World, subscription: Subscription, settled: Invoice) -> bool:
-    """Return whether it is collected by invoices and another one of them is overdue (B-44)."""
-    if subscription.collection_method != "send_invoice":
+    """Return whether another one of its invoices is overdue that it was sent to pay (B-44, B-96).
+
+    One that fell behind by invoice stays behind when it is charged automatically from then on.
+    """
+    fell_behind = subscription.status == "past_due" and subscription.behind_since is not None
+    if subscription.collection_method != "send_invoice" and not fell_behind:
         return False
     own = world.table(Invoice).where("subscription", subscription.id)
     return any(invoices.is_overdue(world, invoice) for invoice in own if invoice.id != settled.id)
@@ -306,17 +311,14 @@ def renew(world: World, subscription: Subscription, job: Job) -> None:
 def is_charged(world: World, subscription: Subscription) -> bool:
     """Return whether a period is charged that begins now.
 
-    Active ones are; past due ones are invoiced (B-96) unless a failed charge is still being retried
-    (B-45), or a tester set the status directly (B-89).
+    Active ones are; while something is owed only those that are invoiced, until they are unpaid
+    (B-45, B-96).
     """
     if subscription.status == "active":
         return True
     if subscription.status not in ("past_due", "unpaid"):
         return False
-    if subscription.status == "past_due" and (
-        subscription.collection_method == "send_invoice"
-        or (subscription.unpaid_invoice is None and subscription.behind_since is not None)
-    ):
+    if subscription.status == "past_due" and subscription.collection_method == "send_invoice":
         return True
     return charges_every_period(world)
 
