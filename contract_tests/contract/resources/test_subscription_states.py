@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from contract_tests.support.rules_harness import RulesHarness
 from contract_tests.support.sandbox import FAILING_PHONE, Sandbox
 from emulator.core.errors import ApiError
@@ -256,6 +258,22 @@ def test_the_currency_of_a_product_is_that_of_its_subscription(sandbox: Sandbox)
     body = {"customer": sandbox.customer()["id"], **terms, "currency": "XAF"}
     error = sandbox.api.rejected("POST", "/subscriptions/", 422, "INVALID_FIELD", json=body)
     assert error["param"] == "currency"
+
+
+@pytest.mark.parametrize("source", ["currency", "product", "plan"])
+def test_a_currency_that_is_not_enabled_any_more_takes_no_new_subscribers(
+    sandbox: Sandbox, source: str
+) -> None:
+    """B-24: wherever a subscription has its currency from, as B-40 says."""
+    terms = {
+        "currency": {**MONTHLY, "currency": "EUR"},
+        "product": {**MONTHLY, "product": sandbox.product(currency="EUR")["id"]},
+        "plan": {"plan": sandbox.plan(currency="EUR")["id"]},
+    }
+    body = {"customer": sandbox.customer()["id"], **terms[source]}
+    sandbox.settings(currencies=["XAF"])
+    error = sandbox.api.rejected("POST", "/subscriptions/", 403, "CURRENCY_NOT_IN_PLAN", json=body)
+    assert error["param"] == source
 
 
 def test_a_method_that_cannot_be_charged_takes_no_new_subscribers(sandbox: Sandbox) -> None:

@@ -203,6 +203,8 @@ def _from_plan(violations: Violations, world: World, body: Body) -> Terms:
     with violations:
         _require_chargeable(world, plan)
     with violations:
+        amounts.enabled(world, plan.currency, "plan")
+    with violations:
         if "unit_amount" in body:
             raise invalid_field("unit_amount", "cannot be given beside a plan")
     for field in ("interval", "interval_count", "currency"):
@@ -219,7 +221,9 @@ def _from_body(violations: Violations, world: World, body: Body, product: Produc
         wanted = product.currency if product else amounts.currency_or_main(world, body)
         if product is not None and body.get("currency", wanted) != wanted:
             raise invalid_field("currency", f"must equal the product's, {wanted}")
-        currency = amounts.enabled(world, wanted)
+        currency = amounts.enabled(
+            world, wanted, "product" if product and "currency" not in body else "currency"
+        )
     return {
         "plan": None,
         "currency": currency,
