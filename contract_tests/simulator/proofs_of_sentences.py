@@ -292,7 +292,9 @@ OF_SUBSCRIPTIONS: Mapping[str, Proof] = {
     ),
     "Cancels on {cancels_day}; no further charge.": both(
         nothing_is_charged,
-        lambda view, one, words: is_day(words["cancels_day"], view.end(one)),
+        lambda view, one, words: is_day(words["cancels_day"], one["current_period_end"]),
+        # At the instant of an end date it expires instead (B-40).
+        lambda view, one, words: (one["ends_at"] or "9") > one["current_period_end"],
     ),
     "The invoice is emailed again on {lone_retry_day}.": both(
         planned("lone_retry_day", "subscription.retry"),

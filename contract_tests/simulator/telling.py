@@ -105,10 +105,13 @@ def subscriber(emulator: Emulator, chance: random.Random) -> None:
         terms["ends_at"] = f"{now[:5]}{int(now[5:7]) + chance.choice((1, 2)):02}-11T00:00:00Z"
     if chance.random() < 0.25:
         terms["trial_period_days"] = chance.choice((3, 20))
-    emulator.api.post(
+    made = emulator.api.post(
         "/v1/subscriptions/",
         {"customer": customer["id"], "unit_amount": 5900, "currency": currency, **terms},
     )
+    if terms["cancel_at_period_end"] and chance.random() < 0.3:
+        both = {"ends_at": made["current_period_end"]}
+        emulator.api.patch(f"/_emulator/objects/{made['id']}", both)
 
 
 def draft(emulator: Emulator, chance: random.Random) -> None:

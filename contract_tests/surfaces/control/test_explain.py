@@ -406,6 +406,7 @@ def until(day: str) -> dict[str, str]:
         ),
         ({}, "5d note", f"{RENEWS} 1 Feb 2026."),
         ({}, "move", "Active: 106.20 EUR / month (90.00 EUR + 18% tax). It renews on 1 Feb 2026."),
+        (until("02-01"), "cancel-later", "It ends on 1 Feb 2026."),
         (until("01-20"), "", f"Active: {PRICE}. It ends on 20 Jan 2026."),
         (until("02-10"), "", f"{RENEWS} 1 Feb 2026. It ends on 10 Feb 2026."),
         ({}, "5d cancel 2d note", f"Canceled on 6 Jan 2026. {OVER}"),

@@ -255,12 +255,16 @@ def _end(facts: ObjectFacts, subscription: Subscription) -> str | None:
 
 
 def _cancels(facts: ObjectFacts, subscription: Subscription) -> str | None:
-    """Return the end by cancellation if there is nothing else to say of the future."""
+    """Return the end by cancellation if there is nothing else to say of the future.
+
+    At the instant of an end date it expires rather than being canceled (B-40).
+    """
     is_all = (
         subscription.status in ("active", "trialing")
         and not facts.get("retry")
         and not facts.get("is_claimed")
         and subscription.cancel_at_period_end
+        and facts.get("goes_on")
     )
     end = facts.get("end")
     return end if is_all and end == facts.get("renewal") else None
