@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from contract_tests.simulator.proofs import (
@@ -78,7 +79,7 @@ def overdue_is_said(view: View, one: Object, words: Words) -> bool:
     return owing_is_said(view, one, words) and number(words) == len(overdue or own)
 
 
-def due_is_said(view: View, one: Object, words: Words) -> bool:
+def due_is_said(view: View, one: Object, words: Words, *, is_overdue: bool = False) -> bool:
     named = re.findall(NUMBER, words["owing_numbers"])
     due = [
         own["due_date"]
@@ -90,6 +91,7 @@ def due_is_said(view: View, one: Object, words: Words) -> bool:
         owing_is_said(view, one, words)
         and not is_charged
         and is_day(words["owing_due_day"], min(due))
+        and (min(due) < view.now[:10]) == is_overdue
     )
 
 
@@ -283,6 +285,9 @@ OF_SUBSCRIPTIONS: Mapping[str, Proof] = {
     "Active: {price}.": status("active", "trialing"),
     "{owing_numbers}, {owing_sum}, is overdue; the subscription becomes active when it is paid.": (
         both(status("past_due", "unpaid"), overdue_is_said)
+    ),
+    "{owing_numbers}, {owing_sum}, has been overdue since {owing_due_day}.": partial(
+        due_is_said, is_overdue=True
     ),
     "{owing_numbers}, {owing_sum}, is to be paid by {owing_due_day}.": due_is_said,
     "{owing_numbers}, {owing_sum}, is not paid.": owing_is_said,

@@ -8,12 +8,11 @@ from string import Formatter
 from typing import Any
 
 from emulator.core.calendar import LAST
-from emulator.core.jobs import Job
 from emulator.core.records import Record
 from emulator.core.unit_of_work import Event
 from emulator.core.world import World
 from emulator.insight.names import name_of, paid_with, price
-from emulator.insight.state import arranged, under_way
+from emulator.insight.state import arranged, charges, under_way
 from emulator.insight.state.arranged import NONE_SET, Responses
 from emulator.insight.state.working_method import has_card, working_method
 from emulator.presentation.languages.language import Language
@@ -111,15 +110,7 @@ class ObjectFacts:
         return f"{day}, {time}" if instant[:10] == self.world.now[:10] and "T" in instant else day
 
     def planned(self, job: str) -> str | None:
-        return planned_jobs(self.world, self.record.id).get(job)
-
-
-def planned_jobs(world: World, id: str) -> dict[str, str]:
-    """Return the next instant of the object's planned jobs, by kind, soonest first."""
-    instants: dict[str, str] = {}
-    for job in sorted(world.table(Job).where("about", id), key=lambda job: (job.due, job.sequence)):
-        instants.setdefault(job.name, job.due)
-    return instants
+        return charges.planned_jobs(self.world, self.record.id).get(job)
 
 
 # -- subscriptions: debts, charges and periods
@@ -128,18 +119,14 @@ LIVE = ("past_due", "unpaid")
 """The statuses of a subscription that owes something."""
 
 
-def _open(facts: ObjectFacts, subscription: Subscription) -> list[Invoice]:
-    return [
-        invoice
-        for invoice in facts.world.table(Invoice).where("subscription", subscription.id)
-        if invoice.status == "open"
-    ]
-
-
 def _owed(facts: ObjectFacts, subscription: Subscription) -> Invoice | None:
     """Return the invoice that a buyer can pay: the one with a failed charge, or the oldest open."""
     failed = facts.world.get(Invoice, subscription.unpaid_invoice)
-    owed = failed if subscription.unpaid_invoice else next(iter(_open(facts, subscription)), None)
+    owed = (
+        failed
+        if subscription.unpaid_invoice
+        else next(iter(charges.open_invoices(facts.world, subscription)), None)
+    )
     if (
         owed is None
         or owed.status not in ("open", "uncollectible")
@@ -162,7 +149,11 @@ def _uncollectible(facts: ObjectFacts, subscription: Subscription) -> str | None
 def _recovers(facts: ObjectFacts, subscription: Subscription) -> bool:
     """Return whether paying the owed invoice makes it active, and leaves none to charge again."""
     owed = _owed(facts, subscription)
-    others = [invoice for invoice in _open(facts, subscription) if invoice is not owed]
+    others = [
+        invoice
+        for invoice in charges.open_invoices(facts.world, subscription)
+        if invoice is not owed
+    ]
     return (
         owed is not None
         and not facts.get("behind")
@@ -176,16 +167,22 @@ def _charged_at_once(facts: ObjectFacts, subscription: Subscription) -> str | No
     if subscription.collection_method == "send_invoice":
         return None
     invoice = facts.world.get(Invoice, subscription.unpaid_invoice)
-    is_free = invoice is not None and invoice.status == "open" and not _is_claimed(facts, invoice)
+    is_free = (
+        invoice is not None
+        and invoice.status == "open"
+        and not charges.is_claimed(facts.world, invoice)
+    )
     return invoice.invoice_number if invoice is not None and is_free else None
 
 
 def _overdue(facts: ObjectFacts, subscription: Subscription) -> str | None:
     """Return when the first of its open invoices falls overdue, if no payment can prevent it."""
-    own = _open(facts, subscription)
-    if not facts.get("charged_by_invoice") or any(_is_claimed(facts, one) for one in own):
+    own = charges.open_invoices(facts.world, subscription)
+    if not facts.get("charged_by_invoice") or any(
+        charges.is_claimed(facts.world, one) for one in own
+    ):
         return None
-    due = (planned_jobs(facts.world, invoice.id).get("invoice.overdue") for invoice in own)
+    due = (charges.planned_jobs(facts.world, invoice.id).get("invoice.overdue") for invoice in own)
     day = min(filter(None, due), default=None)
     return day if day and day < (subscriptions.end_of(subscription) or LAST) else None
 
@@ -203,45 +200,12 @@ def _owing(facts: ObjectFacts, subscription: Subscription) -> list[Invoice]:
     return [invoice for invoice in owing if invoices.is_overdue(facts.world, invoice)] or owing
 
 
-def _retry(facts: ObjectFacts, subscription: Subscription) -> str | None:
-    """Return when the failed charge is tried again, unless the subscription ends before.
-
-    Nor is it where a payment that succeeded has yet to be settled (B-61).
-    """
-    retry = facts.planned("subscription.retry")
-    owed = facts.world.get(Invoice, subscription.unpaid_invoice)
-    payment = payment_intents.current_payment(facts.world, owed) if owed else None
-    if retry is None or (payment is not None and payment.status == "succeeded"):
-        return None
-    end = subscriptions.end_of(subscription)
-    return retry if end is None or retry < end else None
-
-
-def _last_retry(facts: ObjectFacts, subscription: Subscription) -> str | None:
-    """Return the last one of several retries, unless the subscription ends before it."""
-    if subscription.failed_at is None or not facts.get("retry"):
-        return None
-    retries = renewals.retries_left(facts.world, subscription)
-    end = subscriptions.end_of(subscription)
-    if len(retries) < 2 or (end is not None and end <= retries[-1]):
-        return None
-    return retries[-1]
-
-
-def _is_charged(world: World, subscription: Subscription) -> bool:
-    """Return whether a charge of this subscription is planned that can succeed or fail."""
-    planned = planned_jobs(world, subscription.id)
-    if subscription.collection_method != "charge_automatically":
-        return False
-    if subscription.status in ("trialing", "active"):
-        return "subscription.renew" in planned and not subscription.cancel_at_period_end
-    return subscription.status == "past_due" and "subscription.retry" in planned
-
-
 def _charged_customer(facts: ObjectFacts, customer: Customer) -> str | None:
     own = facts.world.table(Subscription).where("customer", customer.id)
     return (
-        customer.id if any(_is_charged(facts.world, subscription) for subscription in own) else None
+        customer.id
+        if any(charges.is_charge_planned(facts.world, subscription) for subscription in own)
+        else None
     )
 
 
@@ -304,11 +268,6 @@ def _price(facts: ObjectFacts, subscription: Subscription) -> str:
 
 
 # -- payments: those that succeeded, those that failed, and sums of them
-
-
-def _is_claimed(facts: ObjectFacts, invoice: Invoice) -> bool:
-    """Return whether a payment that is under way or not yet settled can pay it (B-62)."""
-    return payment_intents.current_payment(facts.world, invoice) is not None
 
 
 def _charged_again(facts: ObjectFacts, invoice: Invoice) -> str | None:
@@ -477,14 +436,17 @@ FACTS: Mapping[type[Record], Mapping[str, Fact]] = {
         "recovers": _recovers,
         "is_claimed": lambda facts, subscription: bool(
             facts.get("payments_under_way")
-            or any(_is_claimed(facts, invoice) for invoice in _open(facts, subscription))
+            or any(
+                charges.is_claimed(facts.world, invoice)
+                for invoice in charges.open_invoices(facts.world, subscription)
+            )
         ),
         "is_accepted": _is_accepted,
         "charged_by_invoice": lambda facts, subscription: (
             subscription.collection_method == "send_invoice"
         ),
         "charged": lambda facts, subscription: (
-            subscription.customer if _is_charged(facts.world, subscription) else None
+            subscription.customer if charges.is_charge_planned(facts.world, subscription) else None
         ),
         "method": lambda facts, subscription: working_method(facts.world),
         "owed": lambda facts, subscription: getattr(_owed(facts, subscription), "id", None),
@@ -502,12 +464,15 @@ FACTS: Mapping[type[Record], Mapping[str, Fact]] = {
         "owing_numbers": lambda facts, subscription: facts.language.listed(
             [invoice.invoice_number for invoice in _owing(facts, subscription)]
         ),
+        "owing_overdue": lambda facts, subscription: any(
+            invoices.is_overdue(facts.world, invoice) for invoice in _owing(facts, subscription)
+        ),
         "owing_due": lambda facts, subscription: min(
             (invoice.due_date for invoice in _owing(facts, subscription) if invoice.due_date),
             default=None,
         ),
         "overdue": _overdue,
-        "retry": _retry,
+        "retry": lambda facts, subscription: charges.next_retry(facts.world, subscription),
         "lone_retry": lambda facts, subscription: (
             None if facts.get("payment_retries") else facts.get("retry")
         ),
@@ -517,7 +482,7 @@ FACTS: Mapping[type[Record], Mapping[str, Fact]] = {
             else None
         ),
         **_failures(_charges),
-        "last_retry": _last_retry,
+        "last_retry": lambda facts, subscription: charges.last_retry(facts.world, subscription),
         "renewal": lambda facts, subscription: facts.planned("subscription.renew"),
         "end": _end,
         "ends_first": _ends_first,
@@ -535,7 +500,7 @@ FACTS: Mapping[type[Record], Mapping[str, Fact]] = {
     },
     Invoice: {
         "method": lambda facts, invoice: working_method(facts.world),
-        "is_claimed": _is_claimed,
+        "is_claimed": lambda facts, invoice: charges.is_claimed(facts.world, invoice),
         "is_accepted": _is_accepted,
         "addressee": lambda facts, invoice: invoices.addressee(facts.world, invoice),
         "charged_again": _charged_again,

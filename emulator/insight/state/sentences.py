@@ -15,7 +15,8 @@ from emulator.core.records import Record
 from emulator.core.world import World
 from emulator.document.paths import fixture
 from emulator.insight.names import job_texts
-from emulator.insight.state.facts import ObjectFacts, planned_jobs
+from emulator.insight.state.charges import planned_jobs
+from emulator.insight.state.facts import ObjectFacts
 from emulator.presentation.languages.language import Language
 
 
