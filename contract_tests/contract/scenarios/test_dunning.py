@@ -174,6 +174,10 @@ def assert_cause(sandbox: Sandbox, subscription: Any, for_testers: str, for_buye
         f"{sandbox.url}/_emulator/console/objects/{subscription['id']}", params=key
     ).text
     assert for_testers in unescape(page).replace("\N{NO-BREAK SPACE}", " ")
+    french = sandbox.control.get(f"/explain/{subscription['id']}", language="fr")
+    steps = [step["summary"] for step in french["chain"]]
+    is_code = for_testers.isupper()
+    assert is_code or for_testers not in " ".join([french["summary"], *steps])
     last = next(sandbox.control.pages("/emails", kind="renewal_failed"))
     html = sandbox.control.request("GET", f"/emails/{last['id']}/html").text
     text = " ".join(
@@ -228,7 +232,7 @@ CAUSES: dict[str, tuple[Callable[[Sandbox], Any], str, str]] = {
     ),
     "no default": (
         with_card(is_default=False),
-        "no default payment method",
+        "the customer has no default payment method",
         "You have no default payment method.",
     ),
     "unconfirmed": (
@@ -236,7 +240,11 @@ CAUSES: dict[str, tuple[Callable[[Sandbox], Any], str, str]] = {
         "did not confirm",
         "was not confirmed in time",
     ),
-    "never one": (without_any, "no payment method ever", "You have no payment method yet."),
+    "never one": (
+        without_any,
+        "the customer has never had a payment method",
+        "You have no payment method yet.",
+    ),
     "removed": (with_removed, "the payment method is gone", "Your payment method was removed."),
     "expired": (
         with_card({"status": "expired"}),

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 from babel.messages.catalog import Catalog
@@ -26,6 +27,7 @@ from contract_tests.surfaces.console.visitor import visiting
 from contract_tests.surfaces.pages.buyer import buyer, link
 from emulator.core.errors import ERRORS
 from emulator.document.iso_codes import currencies
+from emulator.document.paths import fixture
 from emulator.engine.reference_data import ReferenceData
 from emulator.presentation.languages import catalogs
 from emulator.presentation.languages.language import Language, language_of, plain_money, preferred
@@ -243,6 +245,27 @@ def test_every_message_is_translated_and_nothing_else(code: str, template: Path)
             assert placeholders(form) - {"count"} == placeholders(source[-1]) - {"count"}, (
                 message.id
             )
+
+
+@pytest.mark.parametrize(
+    ("name", "data"), [("wording", ("statuses", "money_fields")), ("buyer", ())]
+)
+def test_every_text_of_a_table_of_words_is_a_message(
+    name: str, data: tuple[str, ...], template: Path
+) -> None:
+    """``babel.toml`` names the tables; a forgotten one would stay English inside of sentences."""
+    known = {message.id for message in read(template)}
+    tables = {table: texts for table, texts in fixture(name).items() if table not in data}
+    assert [text for text in leaves(tables) if text not in known] == []
+
+
+def leaves(node: Any) -> Iterator[str]:
+    """Yield the texts in and below a table, without the names of its rows."""
+    if isinstance(node, str):
+        yield node
+        return
+    for part in node.values() if isinstance(node, dict) else node:
+        yield from leaves(part)
 
 
 OTHER_WORDS = {

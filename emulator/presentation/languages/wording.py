@@ -60,7 +60,7 @@ def failure_cause(language: Language, subscription: Subscription) -> str:
     )
     return language.gettext(
         FAILURE_CAUSES[cause.name],
-        profile=repr(cause.profile),
+        profile=cause.profile or "",
         amount=amount,
         type=cause.type or "",
     )
