@@ -42,14 +42,20 @@ def _amount(value: str) -> Amount:
     return Amount(figure or units, currency and currency.upper())
 
 
-def payment_line(intent: Any) -> str:
-    error = intent["last_error"]
-    why = f"  {error['code']}" if error else ""
-    paid = plain_money(intent["amount"], intent["currency"])
-    return (
-        f"{when(intent['created_at'])}  {intent['id']}  {paid} "
-        f" {click.style(intent['status'], bold=True)}{why}"
-    )
+def payment_line(paid: Any) -> str:
+    """Return the line of a payment intent, or of the session where nothing is charged."""
+    error = paid.get("last_error")
+    cells = [when(paid["created_at"]), paid["id"]]
+    if paid["object"] == "payment_intent":
+        cells.append(plain_money(paid["amount"], paid["currency"]))
+    cells.append(click.style(paid["status"], bold=True))
+    return "  ".join([*cells, error["code"]] if error else cells)
+
+
+def _exit_status(paid: Any) -> int:
+    if paid["object"] == "payment_intent":
+        return int(paid["last_error"] is not None and paid["status"] != "succeeded")
+    return int(paid["status"] == "payment_failed")
 
 
 def _asks_who_pays(payable: Any) -> bool:
@@ -76,8 +82,8 @@ def _asks_who_pays(payable: Any) -> bool:
 @no_wait
 @printed(
     payment_line,
-    then=lambda intent: f"explain {intent['id']}",
-    status=lambda intent: int(intent["last_error"] is not None and intent["status"] != "succeeded"),
+    then=lambda paid: f"explain {paid['id']}",
+    status=_exit_status,
 )
 def pay(emulator: ControlClient, target: str, *, no_wait: bool, **chosen: Any) -> Any:
     """Pay a checkout session, a payment link or an invoice.

@@ -194,6 +194,24 @@ def test_a_payment_that_fails_is_an_exit_status(sandbox: Sandbox, cli: Cli) -> N
     assert ended.output.split()[2:] == ["30,000", "XAF", "canceled", "INSUFFICIENT_FUNDS"]
 
 
+def test_a_session_that_charges_nothing_is_paid_in_one_line(sandbox: Sandbox, cli: Cli) -> None:
+    """The line is the session's: in ``setup`` mode, and where a trial begins."""
+    trial = sandbox.plan(trial_period_days=14)["id"]
+    for fields in ({"mode": "setup"}, {"mode": "subscription", "line_items": [{"plan": trial}]}):
+        session = sandbox.session(**fields)["id"]
+        (line,) = cli("pay", session).lines
+        assert line.split()[1:] == [session, "complete"]
+        (paid,) = cli("pay", sandbox.session(**fields)["id"], "--json").objects
+        assert (paid["object"], paid["status"]) == ("checkout_session", "complete")
+
+
+def test_a_method_that_is_not_saved_is_an_exit_status(sandbox: Sandbox, cli: Cli) -> None:
+    session = sandbox.session(mode="setup")["id"]
+    ended = cli("pay", session, "--phone", FAILING_PHONE)
+    assert (ended.status, ended.errors) == (1, "")
+    assert ended.output.split()[1:] == [session, "payment_failed"]
+
+
 @pytest.mark.parametrize(
     ("amount", "paid"),
     [("15.50 EUR", 1550), ("15,50eur", 1550), ("1,550.00 EUR", 155_000), ("1550", 1550)],
