@@ -21,7 +21,7 @@ from emulator.core.world import World
 from emulator.document import bundles
 from emulator.document.paths import fixture
 from emulator.document.references import filled
-from emulator.document.tree import operations, resolve
+from emulator.document.tree import inlined, operations
 from emulator.engine.runtime import Runtime
 from emulator.resources.app.settings import settings
 from emulator.resources.billing import invoices, renewals, subscription_operations
@@ -263,8 +263,10 @@ def body_of(operation_id: str) -> CompiledSchema:
         for _, _, operation in operations(document)
         if operation["operationId"] == operation_id
     )
-    schema = node["requestBody"]["content"]["application/json"]["schema"]
-    return CompiledSchema({**resolve(document, schema), "components": document["components"]})
+    # Whole, as a request's schema is: the defaults of nested objects are within its references.
+    return CompiledSchema(
+        inlined(document, node["requestBody"]["content"]["application/json"]["schema"])
+    )
 
 
 async def trigger(runtime: Runtime, body: Body) -> Event:

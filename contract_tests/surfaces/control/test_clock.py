@@ -470,6 +470,14 @@ def test_fields_go_to_what_is_made(sandbox: Sandbox) -> None:
     assert (paid["id"], paid["status"], paid["amount_remaining"]) == (overdue["id"], "paid", 0)
 
 
+def test_what_is_made_has_the_defaults_of_a_request(sandbox: Sandbox) -> None:
+    """Those of its lines, too."""
+    line = {"description": "Raphia basket", "unit_amount": 500}
+    for type in ("invoice.paid", "checkout.session.completed"):
+        (shown,) = trigger(sandbox, type, line_items=[line])["data"]["object"]["line_items"]
+        assert (shown["quantity"], shown["unit_amount"]) == (1, 500), type
+
+
 def test_what_does_not_go_with_it_is_rejected(sandbox: Sandbox) -> None:
     """No trace of made objects is left; the error for an unknown override names the known ones."""
     blacklisted = sandbox.control.patch(
