@@ -112,7 +112,9 @@ def plan(world: World, old: PaymentIntent, new: PaymentIntent) -> None:
     ends = action.get("expires_at") or calendar.plus(
         world.now, seconds=settings(world).confirmation_timeout
     )
-    answers = [job for job in world.jobs.where("about", new.id) if job.name == ANSWER]
+    answers = [
+        job for job in world.jobs.where("about", new.id) if job.name == "payment_intent.answer"
+    ]
     if any(job.due <= ends for job in answers):
         return
     world.cancel_jobs(new, *payment_intents.ENDINGS)
@@ -120,9 +122,6 @@ def plan(world: World, old: PaymentIntent, new: PaymentIntent) -> None:
         payment_intents.end_unanswered(world, new, ends)
     else:
         world.schedule(ends, "payment_intent.unconfirmed", new)
-
-
-ANSWER = "payment_intent.answer"
 
 
 def _plan_answer(world: World, new: PaymentIntent) -> None:
@@ -133,4 +132,6 @@ def _plan_answer(world: World, new: PaymentIntent) -> None:
     delay = operator.answers_after(world, magic)
     if delay:
         due = calendar.plus(world.now, seconds=delay.total_seconds())
-        world.schedule(due, ANSWER, new, **({"code": magic.code} if magic.code else {}))
+        world.schedule(
+            due, "payment_intent.answer", new, **({"code": magic.code} if magic.code else {})
+        )
