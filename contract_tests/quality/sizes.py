@@ -27,7 +27,7 @@ PAGES = ("docs/guide", "docs/contributing")
 
 MOST = {
     "emulator": 56_000,
-    "contract_tests": 61_000,
+    "contract_tests": 64_000,
     "pages": 33_000,
     "module": 650,
     "function": 80,
