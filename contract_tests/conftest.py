@@ -99,6 +99,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.fast)
         elif fast_only:
             items.remove(item)
+    # Together, so that few of the processes load every module.
+    items.sort(key=lambda item: not _needs_every_module(item))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -107,8 +109,12 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     Hypothesis also tries the constants of those that happen to be; a run within a run forgets those
     that it loaded first.
     """
-    if _is_property(item) or "pytester" in getattr(item, "fixturenames", ()):
+    if _needs_every_module(item):
         _load_every_module()
+
+
+def _needs_every_module(item: pytest.Item) -> bool:
+    return _is_property(item) or "pytester" in getattr(item, "fixturenames", ())
 
 
 @cache
