@@ -457,9 +457,6 @@ OF_REFUNDS: Mapping[str, Proof] = {
 
 OF_SESSIONS: Mapping[str, Proof] = {
     "Not paid yet.": status("open"),
-    "The buyer has submitted a payment, which is not confirmed yet.": both(
-        status("processing"), lambda view, one, words: not view.payments(one)
-    ),
     "{saving_method} is being saved: the buyer has to confirm it by {saving_until_day}, or it is"
     " not saved.": both(
         status("processing"), planned("saving_until_day", "checkout_session.unconfirmed")

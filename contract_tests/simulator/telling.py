@@ -300,7 +300,6 @@ DIRECT: Sequence[tuple[str, Mapping[str, Any]]] = (
     ("subscription", {"status": "paused"}),
     ("customer", {"is_blacklisted": True}),
     *(("payment_intent", {"status": "processing"}),) * 2,
-    *(("checkout_session", {"status": "processing"}),) * 2,
     ("invoice", {"status": "paid"}),
     ("invoice", {"due_date": None}),
     *((kind, {"metadata": {"note": "late"}}) for kind in ("invoice", "payment_intent")),

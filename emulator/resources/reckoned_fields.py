@@ -169,6 +169,11 @@ BROUGHT: Mapping[type[Record], Mapping[str, Brought]] = {
             "", "is brought by the buyer: call POST /_emulator/checkout-sessions/{id}/pay"
         ),
         **dict.fromkeys(OPEN_SESSION.split(), Brought(OPEN_SESSION, SESSION_ANEW)),
+        "processing": Brought(
+            "",
+            "is brought by a payment that takes its time: call POST"
+            " /_emulator/checkout-sessions/{id}/pay with the phone +24177000006",
+        ),
     },
     Refund: {
         "succeeded": Brought(

@@ -21,7 +21,7 @@ from emulator.resources.checkout import checkout_sessions
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
 from emulator.resources.customers import payment_methods
 from emulator.resources.customers.payment_methods import PaymentMethod
-from emulator.resources.payments import payment_intents, refunds
+from emulator.resources.payments import refunds
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.refunds import Refund
 from emulator.resources.payments.transactions import Transaction
@@ -114,7 +114,7 @@ def _plan_subscription(world: World, old: Subscription, new: Subscription) -> No
 
 
 def _plan_session(world: World, old: CheckoutSession, new: CheckoutSession) -> None:
-    """Let a session expire on time, with any attempt that waits for the buyer or never began."""
+    """Let a session expire on time, with any attempt that waits for the buyer."""
     if checkout_sessions.STATE_MACHINE.allows(new, "expire"):
         checkout_sessions.schedule_expiry(world, new)
     elif new.status == "processing":
@@ -127,10 +127,6 @@ def _plan_session(world: World, old: CheckoutSession, new: CheckoutSession) -> N
             # A prompt on a phone has a time of its own (B-54).
             if is_check and "code" not in job.data:
                 world.replace(job, due=max(min(job.due, new.expires_at), world.now))
-        if not waiting and (
-            intent is None or intent.status not in payment_intents.INTENTS_UNDER_WAY
-        ):
-            world.schedule(new.expires_at, "checkout_session.unconfirmed", new)
 
 
 # -- webhooks

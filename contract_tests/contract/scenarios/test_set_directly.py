@@ -201,6 +201,29 @@ def test_an_attempt_ends_with_the_session(sandbox: Sandbox) -> None:
 # -- payments, refunds, methods, deliveries
 
 
+@pytest.mark.parametrize("status", ["open", "payment_failed", "expired"])
+def test_a_session_is_processing_by_its_buyers_payment_alone(sandbox: Sandbox, status: str) -> None:
+    """Its page and its words are those of a payment under way; the refusal says how to have one."""
+    session = sandbox.session()
+    put(sandbox, session, status=status)
+    assert "+24177000006" in rejected(sandbox, session, status="processing")["message"]
+    put(sandbox, session, status="open")
+    sandbox.buy(session, {"type": "mobile_money", "phone": "+24177000006"})
+    assert sandbox.status(session) == "processing"
+
+
+def test_an_approved_payment_of_a_session_does_not_end_with_it(sandbox: Sandbox) -> None:
+    """B-61: its buyer has no step left, so an earlier expiry changes nothing."""
+    sandbox.settings(assumptions={"payment_received": "transaction"})
+    session = sandbox.session()
+    sandbox.buy(session, {**CARD, "number": "4000 0000 0000 0077"})
+    put(sandbox, session, expires_at="2026-01-01T01:00:00Z")
+    sandbox.advance("2h")
+    assert sandbox.status(session) == "processing"
+    sandbox.advance("10d")
+    assert sandbox.status(session) == "complete"
+
+
 def test_how_a_dispute_ends(sandbox: Sandbox) -> None:
     """B-56: won: completed; lost: the total loses the unrefunded part till won; the count stays."""
     sandbox.settings(refund_timing="instant")
@@ -453,6 +476,13 @@ def test_each_state_that_can_be_left_is_listed() -> None:
     assert left == WAYS.keys()
 
 
+def saving(sandbox: Sandbox) -> Any:
+    """A session whose method is being saved."""
+    session = sandbox.session(mode="setup", customer=sandbox.customer()["id"], line_items=[])
+    sandbox.buy(session, {"type": "mobile_money", "phone": "+24177000006"})
+    return session
+
+
 def delivery(sandbox: Sandbox) -> Any:
     endpoint = sandbox.endpoint(f"{sandbox.url}/_emulator/inbox/ways", "customer.created")
     sandbox.customer()
@@ -478,6 +508,7 @@ MADE: Mapping[str, Callable[[Sandbox], Any]] = {
         "/refunds/", {"transaction": sandbox.deposit()["id"]}
     ),
     "checkout_session": Sandbox.session,
+    "checkout_session processing": saving,
     "payment_link": Sandbox.link,
     "webhook_delivery": delivery,
 }
