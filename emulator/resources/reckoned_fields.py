@@ -16,6 +16,7 @@ from emulator.core.errors import ApiError, invalid_field
 from emulator.core.records import Record
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
+from emulator.resources.customers.customer_records import Customer
 from emulator.resources.customers.payment_methods import PaymentMethod
 from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.refunds import Receipt, Refund
@@ -41,6 +42,12 @@ OF_REFUND = "is decided when the refund is made: call POST /v1/refunds/ for anot
 RECEIPT_OF = "is that of the transaction {transaction}: set amount there"
 
 RECKONED: Mapping[type[Record], Sentences] = {
+    Customer: {
+        "address": (
+            "is the default address: set is_default of an address, or call"
+            " POST /v1/customers/{id}/addresses/"
+        ),
+    },
     Invoice: {
         "subtotal": OF_LINES,
         "tax_amount": OF_LINES,

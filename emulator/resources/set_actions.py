@@ -112,10 +112,8 @@ def plan(world: World, old: PaymentIntent, new: PaymentIntent) -> None:
     ends = action.get("expires_at") or calendar.plus(
         world.now, seconds=settings(world).confirmation_timeout
     )
-    answers = [
-        job for job in world.jobs.where("about", new.id) if job.name == "payment_intent.answer"
-    ]
-    if any(job.due <= ends for job in answers):
+    own = world.jobs.where("about", new.id)
+    if any(job.name == "payment_intent.answer" and job.due <= ends for job in own):
         return
     world.cancel_jobs(new, *payment_intents.ENDINGS)
     if action.get("type") == "confirm_on_phone":

@@ -14,14 +14,13 @@ from emulator.core.errors import invalid_field
 from emulator.core.records import Record
 from emulator.core.violations import Violations
 from emulator.core.world import World
-from emulator.resources import set_actions
+from emulator.resources import set_actions, set_links
 from emulator.resources.app import amounts
 from emulator.resources.billing import invoices, renewals, subscriptions
 from emulator.resources.billing.invoices import Invoice, InvoiceLine
 from emulator.resources.billing.subscriptions import Subscription
-from emulator.resources.catalog.products import Product
 from emulator.resources.checkout.checkout_sessions import CheckoutLine, CheckoutSession
-from emulator.resources.customers import customer_records, payment_methods
+from emulator.resources.customers import customer_records, customers, payment_methods
 from emulator.resources.customers.customer_records import Address, Customer
 from emulator.resources.customers.payment_methods import PaymentMethod
 from emulator.resources.payments import payment_intents, refunds, transactions
@@ -237,9 +236,7 @@ def _method_of(world: World, new: PaymentIntent, changed: Changed) -> dict[str, 
             **payment_intents.WITHOUT_METHOD,
             "status": changed.get("status", "requires_payment_method"),
         }
-    method = world.get(PaymentMethod, new.payment_method)
-    if method is None:
-        raise invalid_field("payment_method", "is none: call POST /v1/payment-methods/")
+    method = world.require(PaymentMethod, new.payment_method)
     status = changed.get("status", "requires_confirmation")
     return {"payment_method_type": method.type, "instrument": method.instrument, "status": status}
 
@@ -394,33 +391,9 @@ def _customer(world: World, old: Customer, new: Customer, changed: Changed) -> d
     return {}
 
 
-def _link(world: World, old: PaymentLink, new: PaymentLink, changed: Changed) -> dict[str, Any]:
-    if "usage_count" in changed and new.max_usage is not None:
-        _within(
-            "usage_count",
-            new.usage_count,
-            0,
-            new.max_usage,
-            "which max_usage allows: set max_usage",
-        )
-    elif "max_usage" in changed and new.max_usage is not None:
-        _within(
-            "max_usage", new.max_usage, new.usage_count, None, "the uses so far: set usage_count"
-        )
-    if "products" not in changed:
-        return {}
-    sold = {id: world.get(Product, id) for id in new.products}
-    for number, (id, product) in enumerate(sold.items()):
-        if product is None:
-            raise invalid_field(
-                f"products.{number}", f"there is no product {id}: call POST /v1/products/"
-            )
-    prices = {id: _price(product) for id, product in sold.items()}
-    return {"prices": {**prices, **{id: price for id, price in old.prices.items() if id in prices}}}
-
-
-def _price(product: Product | None) -> int | None:
-    return product.unit_amount if product is not None and product.price_type == "fixed" else None
+def _customer_set(world: World, old: Customer, new: Customer) -> None:
+    """Give the phone's mobile money method the number, as the operation does (B-31)."""
+    customers.change_phone(world, old, new.phone)
 
 
 def _method_set(world: World, old: PaymentMethod, new: PaymentMethod) -> None:
@@ -474,12 +447,13 @@ FOLLOWS: Mapping[type[Record], Callable[[World, Any, Any, Changed], dict[str, An
     Transaction: _transaction,
     Refund: _refund,
     Customer: _customer,
-    PaymentLink: _link,
+    PaymentLink: set_links.follow,
     Subscription: _subscription,
 }
 
 CONSEQUENCES: Mapping[type[Record], Callable[[World, Any, Any], None]] = {
     Invoice: _invoice_set,
+    Customer: _customer_set,
     Transaction: _transaction_set,
     PaymentMethod: _method_set,
     Address: _address_set,

@@ -5,7 +5,7 @@ The refusal names the field in words of the service, and what is accepted can be
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -148,6 +148,134 @@ def test_metadata_is_as_clients_may_send_it(sandbox: Sandbox) -> None:
     sandbox.settings(assumptions={"metadata_values": "any"})
     set_now = sandbox.control.patch(f"/objects/{customer['id']}", {"metadata": {"a": {"b": 1}}})
     assert set_now["metadata"] == {"a": {"b": 1}}
+
+
+NOBODY = "cust_000000000000000000000000"
+
+
+IMPOSSIBLE: Sequence[tuple[str, Mapping[str, Any], str]] = (
+    ("a link", {"validity_type": "limited"}, "max_usage"),
+    ("a link", {"validity_type": "one_time", "max_usage": 2}, "max_usage"),
+    ("a link", {"expires_at": "2027-01-01T00:00:00Z"}, "expires_at"),
+    ("a limited link", {"max_usage": None}, "max_usage"),
+    ("a link", {"payment_link_type": "product"}, "products"),
+    ("a link of products", {"products": []}, "products"),
+    ("a link of products", {"amount": 500}, "amount"),
+    ("a link of products", {"payment_link_type": "custom"}, "amount"),
+    ("a link of products", {"currency": "EUR"}, "products.0"),
+    ("a link", {"amount": None}, "amount"),
+    ("a link", {"amount": 0}, "amount"),
+    ("a link", {"amount": 100_000_000}, "amount"),
+    ("a product", {"unit_amount": -500}, "unit_amount"),
+    ("a product", {"unit_amount": 100_000_000}, "unit_amount"),
+    ("a plan", {"amount": 0}, "amount"),
+    ("an address", {"country": "KP"}, "country"),
+    ("a customer who paid", {"address": None}, "address"),
+)
+"""Values that the document allows a field, and that no object has beside its other fields."""
+
+
+@pytest.mark.parametrize(("name", "fields", "param"), IMPOSSIBLE, ids=str)
+def test_a_state_that_no_request_leads_to_is_refused(
+    name: str, fields: Mapping[str, Any], param: str, sandbox: Sandbox
+) -> None:
+    object_now = sandbox.link() if name == "a link" else made(sandbox, name)
+    if name == "a customer who paid":
+        home = {"line1": "1 rue", "city": "Libreville", "country": "GA", "is_default": True}
+        sandbox.api.post(f"/customers/{object_now['id']}/addresses/", home)
+    path = f"/objects/{object_now['id']}"
+    before = sandbox.control.get(path)
+    response = sandbox.control.request("PATCH", path, json=fields)
+    assert (response.status_code, response.json().get("param")) == (422, param), response.text
+    assert sandbox.control.get(path) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "brought"),
+    [
+        ("a link", {"validity_type": "one_time"}, {"max_usage": 1}),
+        ("a limited link", {"validity_type": "unlimited"}, {"max_usage": None}),
+        ("a limited link", {"payment_link_type": "donation"}, {"amount": None}),
+        ("a link of products", {"payment_link_type": "custom", "amount": 900}, {"products": []}),
+    ],
+    ids=str,
+)
+def test_a_type_of_link_brings_the_fields_that_go_with_it(
+    name: str, fields: Mapping[str, Any], brought: Mapping[str, Any], sandbox: Sandbox
+) -> None:
+    """B-59."""
+    link = sandbox.link() if name == "a link" else made(sandbox, name)
+    set_now = sandbox.control.patch(f"/objects/{link['id']}", fields)
+    assert {field: set_now[field] for field in brought} == brought
+
+
+NAMES = {
+    "a session": "customer",
+    "an intent without a method": "customer",
+    "an address": "customer",
+    "a receipt": "customer",
+    "a phone": "customer",
+    "a draft": "customer",
+    "a trial": "product",
+    "an intent with a method": "payment_method",
+    "a delivery": "webhook",
+}
+"""A field of each of these objects that names another one."""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_object_that_is_named_exists(name: str, sandbox: Sandbox) -> None:
+    """B-15: 404 with the kind's code, and the field as ``param``."""
+    path, field = f"/objects/{made(sandbox, name)['id']}", NAMES[name]
+    response = sandbox.control.request("PATCH", path, json={field: NOBODY})
+    assert (response.status_code, response.json()["param"]) == (404, field)
+
+
+def test_a_product_of_a_line_exists(sandbox: Sandbox) -> None:
+    draft = sandbox.draft()
+    lines = [{**draft["line_items"][0], "product": "prod_000000000000000000000000"}]
+    path = f"/objects/{draft['id']}"
+    error = sandbox.control.rejected(
+        "PATCH", path, 404, "PRODUCT_NOT_FOUND", json={"line_items": lines}
+    )
+    assert error["param"] == "line_items.0.product"
+
+
+@pytest.mark.parametrize("field", ["payment_method", "customer"])
+def test_an_object_has_a_method_of_its_own_customer(field: str, sandbox: Sandbox) -> None:
+    intent, other = sandbox.intent(sandbox.method()), sandbox.method()
+    named = {"payment_method": other["id"], "customer": other["customer"]}
+    path = f"/objects/{intent['id']}"
+    error = sandbox.control.rejected(
+        "PATCH", path, 422, "INVALID_FIELD", json={field: named[field]}
+    )
+    assert error["param"] == field
+    assert sandbox.control.patch(path, named)["payment_method"] == other["id"]
+
+
+def test_a_card_that_has_expired_is_not_active(sandbox: Sandbox) -> None:
+    """B-52: with another expiry it is."""
+    card = sandbox.method()
+    path = f"/objects/{card['id']}"
+    sandbox.control.patch(path, {"details": {**card["details"], "exp_year": 2025}})
+    sandbox.settle()
+    error = sandbox.control.rejected("PATCH", path, 422, "INVALID_FIELD", json={"status": "active"})
+    assert error["param"] == "status"
+    renewed = {"status": "active", "details": card["details"]}
+    assert sandbox.control.patch(path, renewed)["status"] == "active"
+
+
+def test_the_phone_of_a_customer_is_that_of_the_method(sandbox: Sandbox) -> None:
+    """B-31: it changes the method's number, and brings or removes the method."""
+    customer = sandbox.customer()
+    methods = f"/customers/{customer['id']}/payment-methods/"
+    ids = set()
+    for phone in ("+24177000001", "+24177000002", None):
+        sandbox.control.patch(f"/objects/{customer['id']}", {"phone": phone})
+        own = sandbox.api.get(methods)["data"]
+        assert [method["details"]["phone"] for method in own] == [phone] * (phone is not None)
+        ids |= {method["id"] for method in own}
+    assert len(ids) == 1
 
 
 def changed_parts(object_now: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
