@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from contract_tests.support.html import Page
 from contract_tests.support.sandbox import Sandbox
 from contract_tests.surfaces.pages.buyer import (
     CARD,
@@ -60,6 +61,23 @@ def test_it_shows_who_is_paid_what_for_by_whom(sandbox: Sandbox) -> None:
         assert awa.pay(**CARD).status_code == 422
     assert page.fields["email"] == "new@example.com"
     assert (page.has("method-paypal"), page.has("method-bank_card")) == (True, False)
+
+
+@pytest.mark.parametrize(("language", "words"), [("en", "has given"), ("fr", "a indiqué")])
+def test_the_email_that_the_merchant_gave_is_the_customers(
+    sandbox: Sandbox, language: str, words: str
+) -> None:
+    """B-58: it makes the customer at payment; another one is refused where it stands."""
+    made = session(sandbox, customer_email="Awa@example.com")
+    with buyer(sandbox, made, **{"Accept-Language": language}) as awa:
+        page = awa.open()
+        assert "readonly" in page.elements["email"]
+        changed = Page(awa.pay(**CARD, name="Awa", email="other@example.com"))
+        assert (changed.status, words in changed.text_of("email-error")) == (422, True)
+        assert changed.fields["email"] == "Awa@example.com"
+        assert awa.pay(**CARD, name="Awa", email="awa@example.com").status_code == 303
+    customer = sandbox.api.get(f"/customers/{now(sandbox, made)['customer']}/")
+    assert customer["email"] == "Awa@example.com"
 
 
 @pytest.mark.parametrize(

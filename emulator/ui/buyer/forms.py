@@ -179,8 +179,12 @@ def _customer(payable: Payable, form: Form, errors: dict[str, str]) -> dict[str,
     name, email = _text(form, "name"), _text(form, "email")
     if not name and payable.asks == "required":
         _wrong("name", errors)
-    if (email or payable.asks != "optional") and not FORMATS["email"](email):
+    if payable.given_email is not None:
+        if email and email.casefold() != payable.given_email.casefold():
+            errors["email"] = render.FIELD_ERRORS["given_email"]
+    elif (email or payable.asks != "optional") and not FORMATS["email"](email):
         _wrong("email", errors)
+    email = payable.given_email or email
     return {field: text for field, text in (("name", name), ("email", email)) if text}
 
 

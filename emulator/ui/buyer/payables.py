@@ -173,6 +173,11 @@ class Payable:
         )
 
     @property
+    def given_email(self) -> str | None:
+        """The merchant's email for a buyer who is no customer yet: it makes the customer (B-58)."""
+        return self.email if self.asks != "nothing" else None
+
+    @property
     def failure(self) -> str | None:
         """Why the last payment failed: a code, or another cause."""
         failed = self.intent is not None and self.intent.last_error is not None

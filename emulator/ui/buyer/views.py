@@ -227,6 +227,8 @@ class View:
         fill = None if form else next(wanted, None)
         # What was sent is shown again, except the card's; else what is known, or a magic value.
         typed = {name: text for name, text in form.items() if name not in NEVER_SHOWN}
+        if self.payable.given_email is not None:
+            typed["email"] = self.payable.given_email
         return {
             "heading": self.language.gettext(
                 render.HEADINGS[self.payable.mode], merchant=self.payable.merchant
