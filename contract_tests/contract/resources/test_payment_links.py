@@ -314,3 +314,13 @@ def test_a_deleted_link_leaves_its_payments(sandbox: Sandbox) -> None:
         sandbox.advance("60s")
     assert sandbox.shown(intent)["payment_link"] == link["id"]
     assert sandbox.events()[-2]["data"]["metadata"] == {"payment_link": {"campaign": "may"}}
+
+
+def test_explain_says_how_often_a_link_can_be_used(sandbox: Sandbox) -> None:
+    for limits, words in (
+        ({"validity_type": "one_time"}, "once"),
+        ({"validity_type": "limited", "max_usage": 1}, "once"),
+        ({"validity_type": "limited", "max_usage": 3}, "3 times in all"),
+    ):
+        explanation = sandbox.control.get(f"/explain/{sandbox.link(**limits)['id']}")
+        assert explanation["summary"] == f"No payment yet. It can be used {words}."

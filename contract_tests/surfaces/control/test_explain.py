@@ -346,13 +346,6 @@ def test_the_words_of_an_expired_session(sandbox: Sandbox) -> None:
     assert said_of(sandbox, left) == "Expired on 1 Jan 2026 without a payment."
 
 
-def test_the_words_of_a_link_of_few_uses(sandbox: Sandbox) -> None:
-    once = sandbox.link(validity_type="one_time")
-    thrice = sandbox.link(validity_type="limited", max_usage=3)
-    assert said_of(sandbox, once["id"]) == "No payment yet. It can be used once."
-    assert said_of(sandbox, thrice["id"]) == "No payment yet. It can be used 3 times in all."
-
-
 def test_the_words_of_a_webhook_that_does_not_arrive(sandbox: Sandbox) -> None:
     app = sandbox.key.removeprefix("sk_test_")
     endpoint = sandbox.endpoint(f"{sandbox.url}/_emulator/inbox/shop?app={app}", "customer.created")

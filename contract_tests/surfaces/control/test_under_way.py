@@ -91,6 +91,34 @@ def test_an_invoice_that_is_charged_again_is_not_let_fall_overdue(sandbox: Sandb
     assert "advance_overdue" not in offered(sandbox, invoice)
 
 
+@pytest.mark.parametrize(
+    ("profile", "is_offered"),
+    [
+        ({"max_amount": 4999}, False),
+        ({"max_amount": 5000}, True),
+        ({"allowed_payment_methods": ["bank_transfer"]}, False),
+        ({"allowed_payment_methods": ["bank_card"]}, True),
+    ],
+    ids=str,
+)
+def test_no_payment_is_offered_that_a_security_profile_forbids(
+    sandbox: Sandbox, profile: Any, is_offered: bool
+) -> None:
+    """A session, an invoice and a subscription whose charge has failed."""
+    line = {"description": "Basket", "unit_amount": 5000}
+    made = [
+        (sandbox.session(payment_method_types=["bank_card"], line_items=[line]), "pay"),
+        (sandbox.subscribe(FAILING_PHONE), "pay_failed"),
+    ]
+    sandbox.settle()
+    made.append((sandbox.api.get("/invoices/")["data"][0], "pay"))
+    sandbox.api.post("/security-profiles/", {"name": "Narrow", **profile})
+    if profile == {"allowed_payment_methods": ["bank_transfer"]}:
+        made = made[:1]  # the invoice can be paid by a transfer
+    for what, step in made:
+        assert (step in offered(sandbox, what)) == is_offered
+
+
 def test_a_refund_under_way_is_said_with_what_can_still_be_refunded(sandbox: Sandbox) -> None:
     paid = sandbox.deposit(sandbox.method())
     sandbox.api.post("/refunds/", {"transaction": paid["id"], "amount": 2000})

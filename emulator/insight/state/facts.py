@@ -13,6 +13,7 @@ from emulator.core.unit_of_work import Event
 from emulator.core.world import World
 from emulator.insight.names import name_of, paid_with, price
 from emulator.insight.state import arranged, charges, under_way
+from emulator.insight.state.accepted import is_accepted
 from emulator.insight.state.arranged import NONE_SET, Responses
 from emulator.insight.state.working_method import has_card, working_method
 from emulator.presentation.languages.language import Language
@@ -286,14 +287,6 @@ def _falls_overdue(facts: ObjectFacts, invoice: Invoice) -> str | None:
     return facts.planned("invoice.overdue") if is_safe else None
 
 
-def _is_accepted(facts: ObjectFacts, record: Subscription | Invoice | CheckoutSession) -> bool:
-    """Return whether its next payment can succeed: not that of a blocked customer, nor one that a
-    tester has arranged to fail.
-    """
-    customer = facts.world.get(Customer, record.customer)
-    return not (customer and customer.is_blocked) and not arranged.fails_next(facts, record)
-
-
 def _sum(
     amounts: Callable[[ObjectFacts, Any], Iterable[tuple[int, str]]],
 ) -> Fact:
@@ -441,7 +434,7 @@ FACTS: Mapping[type[Record], Mapping[str, Fact]] = {
                 for invoice in charges.open_invoices(facts.world, subscription)
             )
         ),
-        "is_accepted": _is_accepted,
+        "is_accepted": is_accepted,
         "charged_by_invoice": lambda facts, subscription: (
             subscription.collection_method == "send_invoice"
         ),
@@ -501,7 +494,7 @@ FACTS: Mapping[type[Record], Mapping[str, Fact]] = {
     Invoice: {
         "method": lambda facts, invoice: working_method(facts.world),
         "is_claimed": lambda facts, invoice: charges.is_claimed(facts.world, invoice),
-        "is_accepted": _is_accepted,
+        "is_accepted": is_accepted,
         "addressee": lambda facts, invoice: invoices.addressee(facts.world, invoice),
         "charged_again": _charged_again,
         "falls_overdue": _falls_overdue,
@@ -561,7 +554,7 @@ FACTS: Mapping[type[Record], Mapping[str, Fact]] = {
             if session.mode != "payment" and not (session.customer or session.customer_email)
             else {}
         ),
-        "is_accepted": _is_accepted,
+        "is_accepted": is_accepted,
         **arranged.FACTS_OF_PAYERS,
         **_failures(_payments("checkout_session")),
     },
