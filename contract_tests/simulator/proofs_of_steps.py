@@ -102,6 +102,26 @@ def tried(taken: Taken) -> bool:
     return is_known or taken.grew("payment_intent")
 
 
+def charged_again(taken: Taken) -> bool:
+    return taken.grew("payment_intent")
+
+
+def failed_again(taken: Taken) -> bool:
+    return tried(taken) and not charged_again(taken)
+
+
+def succeeds_next(taken: Taken) -> bool:
+    """The outcome is arranged, and the subscription has a method whose charge it decides."""
+    methods = taken.after.of("payment_method", customer=taken.one["customer"])
+    charged = [
+        method
+        for method in methods
+        if (method["id"] == taken.one["payment_method"])
+        or (taken.one["payment_method"] is None and method["is_default"])
+    ]
+    return is_now("outcome", "succeeded")(taken) and charged[0]["status"] == "active"
+
+
 def renewed(taken: Taken) -> bool:
     return bool(taken.now["current_period_start"] == taken.after.now)
 
@@ -159,12 +179,13 @@ BY_KIND: Mapping[str, Mapping[str, Proof]] = {
         "advance_retries": dunning_is_over,
         "resume": becomes("active", "trialing", "past_due", "unpaid"),
         "reactivate": becomes("active"),
-        "reactivate_charged": tried,
+        "reactivate_charged": charged_again,
+        "reactivate_failing": failed_again,
         "advance_trial": at(becomes("active", "past_due", "unpaid")),
         "advance_renewal": at(renewed),
         "advance_end": at(ends),
         "advance_overdue": at(overdue),
-        "outcome_succeeded": is_now("outcome", "succeeded"),
+        "outcome_succeeded": succeeds_next,
         "outcome_failed": is_now("outcome", "failed"),
         "undo_outcome": is_now("outcome", None),
         "pay_failed": active_again,

@@ -281,6 +281,34 @@ def test_each_failure_has_a_cause(
     assert_cause(sandbox, subscription, for_testers, for_buyers)
 
 
+ANSWERED = ("operator", "rejected", "unconfirmed")
+"""Causes that another answer to the next charge cures."""
+
+
+@pytest.mark.parametrize("cause", CAUSES)
+def test_a_charge_is_promised_only_where_one_can_be_made(sandbox: Sandbox, cause: str) -> None:
+    """B-45, B-102: otherwise the step says why the charge fails at once."""
+    made, for_testers, _ = CAUSES[cause]
+    body = {"customer": made(sandbox)["id"], "unit_amount": 5000, "interval": "month"}
+    subscription = sandbox.api.post("/subscriptions/", body)
+    sandbox.advance("900s")
+
+    def steps() -> dict[str, str]:
+        explained = sandbox.control.get(f"/explain/{subscription['id']}")
+        return {step["name"]: step["consequence"] for step in explained["next_steps"]}
+
+    assert ("outcome_succeeded" in steps()) == (cause in ANSWERED)
+    sandbox.act(subscription, "cancel")
+    if cause in ANSWERED:
+        assert "is charged again at once" in steps()["reactivate_charged"]
+    else:
+        consequence = steps()["reactivate_failing"].replace("\N{NO-BREAK SPACE}", " ")
+        assert consequence.endswith(f"is tried again at once and fails: {for_testers}.")
+        with sandbox.expect("subscription.payment_failed"):
+            sandbox.act(subscription, "reactivate")
+            sandbox.settle()
+
+
 @pytest.mark.parametrize("path", ["payment-intents", "transactions"])
 def test_a_charge_that_its_merchant_takes_back_has_failed_for_that_cause(
     sandbox: Sandbox, path: str

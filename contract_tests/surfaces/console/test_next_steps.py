@@ -42,6 +42,14 @@ def subscription(
     return sandbox.subscription(made["id"])
 
 
+def methodless(sandbox: Sandbox) -> Any:
+    """A canceled subscription whose customer has removed the method that failed."""
+    made = subscription(phone=FAILING_PHONE)(sandbox)
+    [method] = sandbox.api.get(f"/customers/{made['customer']}/payment-methods/")["data"]
+    sandbox.api.delete(f"/payment-methods/{method['id']}/")
+    return sandbox.act(made, "cancel")
+
+
 @later
 def invoice(sandbox: Sandbox, *operations: str) -> Any:
     made = sandbox.api.post(
@@ -352,6 +360,10 @@ CASES: Mapping[str, tuple[Make, Mapping[str, str | Check]]] = {
     "subscription canceled in dunning": (
         subscription("cancel", phone=FAILING_PHONE, then="0s"),
         {"reactivate_charged": "past_due"},
+    ),
+    "subscription canceled in dunning, nothing to charge": (
+        methodless,
+        {"reactivate_failing": "past_due"},
     ),
     "subscription canceled long ago": (
         subscription("cancel", then=f"{DEFAULTS['reactivation_days'] + 1}d"),

@@ -163,8 +163,8 @@ def _recovers(facts: ObjectFacts, subscription: Subscription) -> bool:
     )
 
 
-def _charged_at_once(facts: ObjectFacts, subscription: Subscription) -> str | None:
-    """Return the number of the invoice that a reactivation charges again at once (B-48)."""
+def _tried_at_once(facts: ObjectFacts, subscription: Subscription) -> str | None:
+    """Return the number of the invoice that a reactivation tries again at once (B-48)."""
     if subscription.collection_method == "send_invoice":
         return None
     invoice = facts.world.get(Invoice, subscription.unpaid_invoice)
@@ -174,6 +174,15 @@ def _charged_at_once(facts: ObjectFacts, subscription: Subscription) -> str | No
         and not charges.is_claimed(facts.world, invoice)
     )
     return invoice.invoice_number if invoice is not None and is_free else None
+
+
+def _why_not_charged(facts: ObjectFacts, subscription: Subscription) -> str | None:
+    """Return why the invoice whose charge failed cannot be charged at present (B-45)."""
+    invoice = facts.world.get(Invoice, subscription.unpaid_invoice)
+    if invoice is None:
+        return None
+    cause = renewals.why_not_charged(facts.world, subscription, invoice)
+    return failure_cause(facts.language, subscription.replace(failure=cause)) or None
 
 
 def _overdue(facts: ObjectFacts, subscription: Subscription) -> str | None:
@@ -425,7 +434,8 @@ FACTS: Mapping[type[Record], Mapping[str, Fact]] = {
             subscription.status == "canceled"
             and not subscription_operations.why_not_reactivated(facts.world, subscription)
         ),
-        "charged_at_once": _charged_at_once,
+        "tried_at_once": _tried_at_once,
+        "why_not_charged": _why_not_charged,
         "recovers": _recovers,
         "is_claimed": lambda facts, subscription: bool(
             facts.get("payments_under_way")

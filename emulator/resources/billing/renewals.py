@@ -28,7 +28,6 @@ from emulator.resources.catalog.products import Product
 from emulator.resources.customers import payment_methods
 from emulator.resources.customers.customer_records import Customer
 from emulator.resources.customers.payment_details import ONE_TYPE
-from emulator.resources.customers.payment_methods import PaymentMethod
 from emulator.resources.payments import payment_intents
 from emulator.resources.payments.payment_intents import PaymentIntent
 
@@ -422,7 +421,7 @@ def collect(world: World, subscription: Subscription, invoice: Invoice) -> None:
     fails without an intent.
     """
     method = payment_methods.charged(world, subscription.customer, subscription.payment_method)
-    cause = _why_not_charged(world, subscription, invoice, method)
+    cause = why_not_charged(world, subscription, invoice)
     if method is None or cause is not None:
         record_failure(world, subscription, invoice, cause or FailureCause(name="no_method"))
         return
@@ -443,10 +442,11 @@ def collect(world: World, subscription: Subscription, invoice: Invoice) -> None:
     payment_intents.confirm(world, intent, method, off_session=True)
 
 
-def _why_not_charged(
-    world: World, subscription: Subscription, invoice: Invoice, method: PaymentMethod | None
+def why_not_charged(
+    world: World, subscription: Subscription, invoice: Invoice
 ) -> FailureCause | None:
-    """Return the reason why this method cannot be charged, or None (B-45)."""
+    """Return the reason why an invoice's charge fails without a payment, or None (B-45)."""
+    method = payment_methods.charged(world, subscription.customer, subscription.payment_method)
     if method is None:
         return FailureCause(
             name=payment_methods.why_none(world, world.require(Customer, subscription.customer))
