@@ -102,6 +102,12 @@ def tried(taken: Taken) -> bool:
     return is_known or taken.grew("payment_intent")
 
 
+def runs_again(taken: Taken) -> bool:
+    """It is active, and the step said so if a payment under way can charge it still."""
+    is_said = "may still be charged" in taken.step["consequence"]
+    return taken.now["status"] == "active" and is_said == bool(taken.before.payments(taken.one))
+
+
 def charged_again(taken: Taken) -> bool:
     return taken.grew("payment_intent")
 
@@ -178,7 +184,7 @@ BY_KIND: Mapping[str, Mapping[str, Proof]] = {
         "advance_retry": at(tried),
         "advance_retries": dunning_is_over,
         "resume": becomes("active", "trialing", "past_due", "unpaid"),
-        "reactivate": becomes("active"),
+        "reactivate": runs_again,
         "reactivate_charged": charged_again,
         "reactivate_failing": failed_again,
         "advance_trial": at(becomes("active", "past_due", "unpaid")),

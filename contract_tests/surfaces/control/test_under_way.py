@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from contract_tests.support.sandbox import CARD, FAILING_PHONE, Sandbox
+from contract_tests.support.sandbox import CARD, CHARGED, FAILED, FAILING_PHONE, Sandbox
 
 SLOW = "+24177000010"
 PHONE = "+24177123456"
@@ -72,6 +72,23 @@ def test_a_canceled_subscription_says_that_a_charge_is_still_under_way(sandbox: 
     assert "still being processed" in html
     sandbox.advance("2h")
     assert said(sandbox, made).endswith("Nothing more is charged.")
+
+
+@pytest.mark.parametrize(("phone", "events"), [(SLOW, CHARGED), ("+24177000003", FAILED)])
+def test_a_reactivation_says_that_a_charge_is_still_under_way(
+    sandbox: Sandbox, phone: str, events: tuple[str, ...]
+) -> None:
+    sandbox.settings(operator_delay=3600)
+    made = sandbox.subscribe(phone)
+    sandbox.act(made, "cancel")
+    [step] = [one for one in explained(sandbox, made)["next_steps"] if one["name"] == "reactivate"]
+    assert re.sub(r"\s", " ", step["consequence"]) == (
+        "The subscription runs again. What is under way, 5,000 XAF, may still be charged, and a"
+        " charge that fails is tried again."
+    )
+    with sandbox.expect(*events):
+        sandbox.act(made, "reactivate")
+        sandbox.advance("2h")
 
 
 def test_an_invoice_whose_charge_is_under_way_is_not_let_fall_overdue(sandbox: Sandbox) -> None:
