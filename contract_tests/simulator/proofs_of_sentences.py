@@ -183,13 +183,27 @@ def can_give_up(view: View, one: Object, words: Words) -> bool:
     )
 
 
-def can_be_retried(view: View, one: Object, words: Words) -> bool:
+def is_of(*statuses: str) -> Proof:
+    """The payment is of a subscription in one of these statuses."""
+
+    def proof(view: View, one: Object, words: Words) -> bool:
+        subscription = subscription_of(view, one)
+        return subscription is not None and subscription["status"] in statuses
+
+    return proof
+
+
+def can_be_retried(
+    view: View, one: Object, words: Words, *, method: str = "charge_automatically"
+) -> bool:
     subscription = subscription_of(view, one)
     days = re.findall(r"\d+ \w+ \d+", words["payment_retry_days"])
     return (
         subscription is not None
         and subscription["status"] in ("active", "past_due")
-        and number(words) >= len(days) > 0
+        and subscription["collection_method"] == method
+        and (method == CHARGED_BY_INVOICE or number(words) >= len(days))
+        and len(days) > 0
     )
 
 
@@ -241,6 +255,12 @@ UNDER_WAY: Mapping[str, Proof] = {
     "{payment_sum} is being charged to {payment_method}; there is no answer yet.": one_payment(),
     "If it succeeds, the subscription becomes active.": can_recover,
     "If it fails, no retry is left: the subscription becomes unpaid.": can_give_up,
+    "If it fails, it is tried again once the subscription is resumed.": is_of("paused"),
+    "If it fails, it is tried again only if the subscription is reactivated.": is_of("canceled"),
+    "If it fails, it is not tried again.": is_of("canceled", "expired"),
+    "If it fails, the invoice is emailed again on {payment_retry_days}.": partial(
+        can_be_retried, method=CHARGED_BY_INVOICE
+    ),
     "If it fails, it is tried again on {payment_retry_days}, for the last time.": can_be_retried,
     "{arrival_several} payments, {arrival_sum}, are approved; their money has not arrived yet.": (
         several_arrivals

@@ -44,6 +44,13 @@ def _of_subscription(view: View, one: Object, text: str) -> Iterator[str]:
         is_overdue = (invoice["due_date"] or "9") < view.now[:10]
         if not is_named and (is_overdue or "overdue" not in text):
             yield f"owed {invoice['invoice_number']}"
+    # With several open invoices it may be another one that is tried again.
+    for payment in view.payments(one):
+        is_only = len(view.payments(one)) == len(view.invoices(one, "open")) == 1
+        is_charge = payment.get("subscription") and one["collection_method"] != "send_invoice"
+        is_stopped = one["status"] in ("paused", "canceled", "expired")
+        if is_only and is_charge and is_stopped and "If it fails" not in text:
+            yield "what follows if the payment fails"
     retry, end = view.retry(one), view.end(one)
     if retry and not _names_day(text, retry):
         yield f"retry on {retry}"

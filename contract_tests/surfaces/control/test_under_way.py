@@ -53,6 +53,48 @@ def test_the_last_retry_under_way_says_that_none_is_left(sandbox: Sandbox) -> No
     assert "If it fails, no retry is left: the subscription becomes unpaid." in said(sandbox, made)
 
 
+@pytest.mark.parametrize(
+    ("action", "words"),
+    [
+        ("pause", "If it fails, it is tried again once the subscription is resumed."),
+        ("cancel", "If it fails, it is tried again only if the subscription is reactivated."),
+        ("expire", "If it fails, it is not tried again."),
+    ],
+)
+def test_what_follows_the_failure_of_a_charge_is_said_of_one_that_stopped(
+    sandbox: Sandbox, action: str, words: str
+) -> None:
+    sandbox.settings(operator_delay=3600)
+    made = sandbox.subscribe(FAILING_PHONE)
+    sandbox.settle()
+    if action == "expire":
+        sandbox.control.patch(f"/objects/{made['id']}", {"ends_at": "2026-01-01T00:01:00Z"})
+        sandbox.advance("1m")
+    else:
+        sandbox.act(made, action)
+    assert words in said(sandbox, made)
+    sandbox.advance("2h")
+    assert "If it fails" not in said(sandbox, made)
+
+
+def test_an_invoice_is_emailed_again_only_if_the_payment_under_way_fails(sandbox: Sandbox) -> None:
+    made = sandbox.subscribe(FAILING_PHONE)
+    sandbox.settle()
+    change = {"collection_method": "send_invoice"}
+    sandbox.api.patch(f"/subscriptions/{made['id']}/", change)
+    assert "The invoice is emailed again on 2 Jan 2026." in said(sandbox, made)
+    sandbox.settings(operator_delay=3600)
+    [invoice] = sandbox.api.get("/invoices/")["data"]
+    sandbox.buy(invoice, {"type": "mobile_money", "phone": SLOW})
+    for owner in (made, invoice):
+        text = said(sandbox, owner)
+        assert (
+            "If it succeeds, the subscription becomes active. If it fails, the invoice is emailed"
+            " again on 2 Jan 2026, 4 Jan 2026, 6 Jan 2026, and 8 Jan 2026."
+        ) in text
+        assert "The invoice is emailed again" not in text
+
+
 def test_no_step_is_offered_that_a_charge_under_way_can_prevent(sandbox: Sandbox) -> None:
     made = retried(sandbox)
     assert offered(sandbox, made) == ["answer_succeeded", "answer_failed", "open_phone", "cancel"]

@@ -17,7 +17,7 @@ from emulator.core.records import Record
 from emulator.core.world import World
 from emulator.insight.names import instrument, paid_with
 from emulator.presentation.languages.language import Language
-from emulator.resources.billing import renewals, subscriptions
+from emulator.resources.billing import renewals, subscription_operations, subscriptions
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.billing.subscriptions import Subscription
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
@@ -42,6 +42,11 @@ WaitsFor = Literal["operator", "phone", "confirmation", "capture", "settlement",
 """
 
 
+AfterFailure = Literal["charge", "email", "resume", "reactivate", "nothing"]
+"""The invoice is charged or emailed again, or charged when the subscription is resumed or
+reactivated; ``nothing``: the subscription has ended for good.
+"""
+
 REFUNDS_UNDER_WAY = ("pending", "processing")
 ARRIVING = ("pending", "approved")
 """The statuses of a deposit whose money has not arrived."""
@@ -53,10 +58,10 @@ class UnderWay(msgspec.Struct, frozen=True, kw_only=True):
     ``object`` is the id of the payment intent, transaction, refund or session, ``about`` that of
     the subscription, invoice, session, link or refunded transaction that it is for, ``invoice`` the
     number of the invoice that is paid; ``amount`` is minor units. At ``until`` (UTC) the
-    answer is due or the wait is over; None: nothing ends it. ``retries`` are the instants of the
-    charges that follow a failure; after it the subscription is ``unpaid`` if ``gives_up``, and
-    after a success it is active again if ``recovers``. ``fails_with`` is the code with which the
-    payment fails if a tester lets it fail.
+    answer is due or the wait is over; None: nothing ends it. ``after_failure`` is what happens to
+    the invoice then, at the instants ``retries`` or when the subscription goes on; after a failure
+    the subscription is ``unpaid`` if ``gives_up``, and after a success it is active again if
+    ``recovers``. ``fails_with`` is the code with which the payment fails if a tester lets it fail.
     """
 
     object: str
@@ -70,6 +75,7 @@ class UnderWay(msgspec.Struct, frozen=True, kw_only=True):
     waits_for: WaitsFor
     until: Timestamp | None = None
     phone: str | None = None
+    after_failure: AfterFailure | None = None
     retries: Sequence[Timestamp] = ()
     gives_up: bool = False
     recovers: bool = False
@@ -278,13 +284,41 @@ def _of_invoice(world: World, intent: PaymentIntent, at: Timestamp) -> dict[str,
     is_charge = intent.subscription is not None
     retries = renewals.retries_after(world, subscription, invoice, at, is_charge=is_charge)
     end = subscriptions.end_of(subscription) or LAST
-    is_emailed = subscription.collection_method == "send_invoice"
+    days = tuple(retry for retry in retries or () if retry < end)
+    is_left = renewals.is_left_to_retry(subscription, invoice, is_charge=is_charge)
     return {
         **named,
-        "retries": () if is_emailed else tuple(retry for retry in retries or () if retry < end),
+        "after_failure": _after_failure(
+            world, subscription, is_left=is_left, is_retried=bool(days)
+        ),
+        "retries": days,
         "gives_up": is_charge and retries == [],
         "recovers": renewals.recovers_with(world, subscription, invoice),
     }
+
+
+def _after_failure(
+    world: World, subscription: Subscription, *, is_left: bool, is_retried: bool
+) -> AfterFailure | None:
+    """Return what a failed payment of its invoice leads to (B-45, B-46, B-48).
+
+    ``is_left``: it can be tried again; ``is_retried``: it is, while nothing changes.
+    """
+    is_emailed = subscription.collection_method == "send_invoice"
+    if is_retried:
+        return "email" if is_emailed else "charge"
+    if subscription.status == "expired" or (
+        subscription.status == "canceled"
+        and subscription_operations.why_not_reactivated(world, subscription)
+    ):
+        return "nothing"
+    if is_left and not is_emailed:
+        return RETURNS.get(subscription.status)
+    return None
+
+
+RETURNS: Mapping[str, AfterFailure] = {"paused": "resume", "canceled": "reactivate"}
+"""What has an open invoice tried again, by the status of the subscription."""
 
 
 def _settlement(world: World, deposit: Transaction, language: Language) -> UnderWay:
@@ -400,6 +434,7 @@ def _of_group(own: Sequence[UnderWay], language: Language) -> dict[str, Any]:
         "invoice": one.invoice,
         "method": one.method,
         "waits_for": one.waits_for,
+        "after_failure": one.after_failure,
         "retries": len(one.retries),
         "retry_days": language.listed(list(dict.fromkeys(days))) if days else None,
         "gives_up": one.gives_up,
@@ -409,7 +444,7 @@ def _of_group(own: Sequence[UnderWay], language: Language) -> dict[str, Any]:
 
 OF_GROUP = (
     *("sum", "until", "several", "invoice", "method", "waits_for"),
-    *("retries", "retry_days", "gives_up", "recovers"),
+    *("after_failure", "retries", "retry_days", "gives_up", "recovers"),
 )
 
 NAMES = frozenset(

@@ -173,9 +173,8 @@ def retries_after(
     ``is_charge``: it is a charge of the subscription, which uses up a retry, and not the buyer's
     own payment. A retry that is past by then runs at once. None: the failure has no retries.
     """
-    is_retried = subscription.unpaid_invoice in ((None, invoice.id) if is_charge else (invoice.id,))
     is_dunned = subscription.status in ("active", "past_due")
-    if invoice.status != "open" or not is_retried or not is_dunned:
+    if not is_dunned or not is_left_to_retry(subscription, invoice, is_charge=is_charge):
         return None
     failed = subscription
     if is_charge:
@@ -185,6 +184,15 @@ def retries_after(
     days = retries_left(world, failed)
     later = [day for day in days if day > at]
     return later if len(later) == len(days) else [at, *later]
+
+
+def is_left_to_retry(subscription: Subscription, invoice: Invoice, *, is_charge: bool) -> bool:
+    """Return whether it is this open invoice that is tried again once a payment of it has failed.
+
+    ``is_charge`` is as in :func:`retries_after`.
+    """
+    own = (None, invoice.id) if is_charge else (invoice.id,)
+    return invoice.status == "open" and subscription.unpaid_invoice in own
 
 
 def recovers_with(world: World, subscription: Subscription, invoice: Invoice) -> bool:

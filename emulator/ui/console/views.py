@@ -218,7 +218,12 @@ async def _attempts(
         for step in why["next_steps"]
         if step["name"] in ("advance_retry", "advance_retries")
     ]
-    after = [retry for waiting in why["under_way"] for retry in waiting["retries"]]
+    after = [
+        retry
+        for waiting in why["under_way"]
+        for retry in waiting["retries"]
+        if waiting["after_failure"] == "charge"
+    ]
     lane = plots.attempts_lane(why["name"], subscription, intents["data"], [*planned, *after])
     return (plots.axis_of([lane], lane.marks[-1].at), lane) if lane else None
 
