@@ -29,6 +29,7 @@ from emulator.core.errors import ERRORS
 from emulator.document.iso_codes import currencies
 from emulator.document.paths import fixture
 from emulator.engine.reference_data import ReferenceData
+from emulator.insight.state.next_steps import STEPS
 from emulator.presentation.languages import catalogs
 from emulator.presentation.languages.language import Language, language_of, plain_money, preferred
 from emulator.ui.console import labels
@@ -266,6 +267,29 @@ def leaves(node: Any) -> Iterator[str]:
         return
     for part in node.values() if isinstance(node, dict) else node:
         yield from leaves(part)
+
+
+INFINITIVE = re.compile(r"(Ne pas )?(le |la |l’)?\w+(er|ir|re)\b", re.IGNORECASE)
+
+
+def test_each_step_is_an_infinitive_in_french() -> None:
+    """English has one word for some states and actions (*void*), French never has."""
+    assert [text for text, _ in steps_in_french() if not INFINITIVE.match(text)] == []
+
+
+def test_no_step_has_the_verb_of_the_way_back_beside_it() -> None:
+    """*Annuler* cancels an invoice, and it dismisses the question whether to do so."""
+    verbs = [(text.split()[0], back.split()[0]) for text, back in steps_in_french()]
+    assert [verb for verb, of_the_way_back in verbs if verb == of_the_way_back] == []
+
+
+def steps_in_french() -> list[tuple[str, str]]:
+    """Return the label of each step, and that of the button that dismisses it where it asks."""
+    return [
+        (FRENCH.gettext(step.label), FRENCH.gettext(step.refrain or "Cancel"))
+        for steps in STEPS.values()
+        for step in steps.values()
+    ]
 
 
 OTHER_WORDS = {
