@@ -14,6 +14,7 @@ from emulator.document import bundles
 from emulator.document.paths import fixture
 from emulator.presentation.languages.language import Language
 from emulator.presentation.languages.wording import PAYMENT_METHOD_TYPES
+from emulator.resources.billing import subscriptions
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.billing.subscriptions import Subscription
 from emulator.resources.catalog.plans import SubscriptionPlan
@@ -137,6 +138,11 @@ class Naming(NamedTuple):
     def money(self, amount: int | None, currency: str | None) -> str:
         return self.language.money(amount, currency) if amount is not None and currency else ""
 
+    def sold(self, subscription: Subscription) -> str:
+        """Return the name of the plan whose price the subscription has, else of the product."""
+        plan = subscriptions.current_plan(self.world, subscription)
+        return self.of(plan.id if plan else subscription.product).partition(" · ")[0]
+
     def buyer_of(self, transaction: str) -> str:
         paid = self.world.get(Transaction, transaction)
         return self.of(paid.customer) if paid else ""
@@ -154,7 +160,7 @@ _PARTS: Mapping[type[Record], Callable[[Naming, Any], Iterable[str | None]]] = {
     SubscriptionPlan: lambda naming, plan: (plan.name, price(plan.amount, plan, naming.language)),
     Subscription: lambda naming, subscription: (
         naming.of(subscription.customer),
-        naming.of(subscription.plan or subscription.product).partition(" · ")[0],
+        naming.sold(subscription),
         price(subscription.unit_amount, subscription, naming.language),
     ),
     Invoice: lambda naming, invoice: (

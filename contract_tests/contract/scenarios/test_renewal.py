@@ -5,13 +5,14 @@ The thin path as a merchant sees it, trials, changes, and the end.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
 from contract_tests.support.receiver import Receiver
 from contract_tests.support.rules_harness import RulesHarness
-from contract_tests.support.sandbox import CHARGED, Sandbox
+from contract_tests.support.sandbox import CHARGED, FAILING_PHONE, Sandbox
 from emulator.core.errors import ApiError
 
 
@@ -296,6 +297,60 @@ def test_the_period_after_a_plan_move_has_the_amount_of_the_plan(sandbox: Sandbo
     sandbox.advance_to("2026-02-01")
     totals = [invoice["total"] for invoice in sandbox.api.get("/invoices/")["data"]]
     assert (totals, sandbox.shown(subscription)["unit_amount"]) == ([9000, 5000], 9000)
+
+
+def emailed(sandbox: Sandbox, kind: str) -> str:
+    """Return the text of the newest email of a kind, on one line."""
+    email = next(sandbox.control.pages("/emails", kind=kind))
+    html = sandbox.control.request("GET", f"/emails/{email['id']}/html").text
+    return " ".join(re.sub(r"<[^>]*>", " ", html).split())
+
+
+def test_a_trial_that_is_moved_announces_plan_and_price_of_its_first_payment(
+    sandbox: Sandbox,
+) -> None:
+    """B-40, B-43; until then, its name for people has the plan and the price that it began with."""
+    subscription = sandbox.subscribe(plan=sandbox.plan(name="Silver")["id"], trial_period_days=10)
+    dearer = sandbox.plan(name="Gold", amount=9000)["id"]
+    sandbox.api.patch(f"/subscriptions/{subscription['id']}/", {"plan": dearer})
+    assert "Silver · 5,000" in named(sandbox, subscription)
+    sandbox.advance("7d")
+    text = emailed(sandbox, "trial_ending")
+    assert "first payment of 9,000 XAF" in text
+    assert "Subscription Gold Price 9,000 XAF / month" in text
+    sandbox.advance("3d")
+    assert "Gold · 9,000" in named(sandbox, subscription)
+
+
+def named(sandbox: Sandbox, thing: Any) -> str:
+    name: str = sandbox.control.get(f"/explain/{thing['id']}")["name"]
+    return name.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def test_emails_about_the_running_period_name_the_plan_that_has_its_price(
+    sandbox: Sandbox,
+) -> None:
+    """B-40: a failed charge and a cancellation after a move are about what was charged before."""
+    plan = sandbox.plan(name="Silver")["id"]
+    subscription = sandbox.subscribe(FAILING_PHONE, plan=plan)
+    dearer = sandbox.plan(name="Gold", amount=9000)["id"]
+    sandbox.api.patch(f"/subscriptions/{subscription['id']}/", {"plan": dearer})
+    sandbox.advance("1d")
+    assert "Subscription Silver Price 5,000 XAF / month" in emailed(sandbox, "renewal_failed")
+    sandbox.act(subscription, "cancel")
+    assert "Subscription Silver Price 5,000 XAF / month" in emailed(
+        sandbox, "subscription_canceled"
+    )
+
+
+def test_a_price_of_its_own_has_no_name_until_a_plan_applies(sandbox: Sandbox) -> None:
+    """B-40: moved to a plan, it is not named after it at once."""
+    subscription = sandbox.subscribe(unit_amount=700, interval="month")
+    plan = sandbox.plan(name="Gold", amount=9000)["id"]
+    sandbox.api.patch(f"/subscriptions/{subscription['id']}/", {"plan": plan})
+    assert "Gold" not in named(sandbox, subscription)
+    sandbox.advance("31d")
+    assert "Gold · 9,000" in named(sandbox, subscription)
 
 
 @pytest.mark.parametrize("days", [0, 30, 90])

@@ -23,7 +23,6 @@ from emulator.resources.billing.subscriptions import (
     FailureCause,
     Subscription,
 )
-from emulator.resources.catalog.plans import SubscriptionPlan
 from emulator.resources.catalog.products import Product
 from emulator.resources.customers import payment_methods
 from emulator.resources.customers.customer_records import Customer
@@ -401,7 +400,9 @@ def _draft(world: World, subscription: Subscription, customer: Customer) -> Invo
     )
     # The line shows the product, so the plan's name goes into the header (B-67).
     plan = (
-        world.get(SubscriptionPlan, subscription.plan) if subscription.product is not None else None
+        subscriptions.current_plan(world, subscription)
+        if subscription.product is not None
+        else None
     )
     header = None if plan is None else plan.name
     return invoices.draft(
@@ -416,8 +417,8 @@ def _draft(world: World, subscription: Subscription, customer: Customer) -> Invo
 
 def item_name(world: World, subscription: Subscription) -> str | None:
     """Return the name on invoices and in emails: the product's or the plan's, or None."""
-    sold = world.get(Product, subscription.product) or world.get(
-        SubscriptionPlan, subscription.plan
+    sold = world.get(Product, subscription.product) or subscriptions.current_plan(
+        world, subscription
     )
     return None if sold is None else sold.name
 

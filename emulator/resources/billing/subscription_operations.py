@@ -67,6 +67,7 @@ def start(world: World, agreed: Terms, **fields: Any) -> Subscription:
         trial_end=trial_end,
         anchor=trial_end or world.now,
         period=0 if trial_end else 1,
+        priced_by=agreed["plan"],
         **fields,
     )
     subscriptions.schedule_expiry(world, subscription)

@@ -74,7 +74,8 @@ class Subscription(Record, frozen=True, kw_only=True):
     # the number of the current period (0 is the trial), whether the end of the trial was announced,
     # when and in which status it was last paused, and the failed charge that is being retried: the
     # time of its first failure, one more than the number of retry days that are used up, its
-    # invoice, and why it failed last; when it became unpaid, or past due without a charge.
+    # invoice, and why it failed last; when it became unpaid, or past due without a charge; the plan
+    # at whose price the current period is, which keeps it when another plan is set (B-40).
     anchor: Annotated[str, HIDDEN]
     period: Annotated[int, HIDDEN] = 1
     trial_noticed: Annotated[bool, HIDDEN] = False
@@ -85,6 +86,7 @@ class Subscription(Record, frozen=True, kw_only=True):
     unpaid_invoice: Annotated[str | None, HIDDEN] = None
     failure: Annotated[FailureCause | None, HIDDEN] = None
     behind_since: Annotated[str | None, HIDDEN] = None
+    priced_by: Annotated[str | None, HIDDEN] = None
 
 
 NOTHING_FAILED: Mapping[str, Any] = {
@@ -300,7 +302,21 @@ def next_period(world: World, subscription: Subscription) -> dict[str, Any]:
         "current_period_start": subscription.current_period_end,
         "current_period_end": calendar.step(subscription.anchor, subscription.interval, intervals),
         "unit_amount": subscription.unit_amount if plan is None else plan.amount,
+        "priced_by": subscription.plan,
     }
+
+
+def current_plan(world: World, subscription: Subscription) -> SubscriptionPlan | None:
+    """Return the plan that ``unit_amount`` is the price of: a new one applies later (B-40).
+
+    Of a subscription that a version without ``priced_by`` stored, its plan if the price is its own.
+    """
+    plan = world.get(SubscriptionPlan, subscription.plan)
+    if plan is None or subscription.priced_by == plan.id:
+        return plan
+    if subscription.priced_by is None:
+        return plan if plan.amount == subscription.unit_amount else None
+    return world.get(SubscriptionPlan, subscription.priced_by)
 
 
 def current_period(world: World, subscription: Subscription) -> dict[str, Any]:

@@ -18,10 +18,9 @@ from emulator.core.lists import Query
 from emulator.core.records import Metadata, Record
 from emulator.core.world import World
 from emulator.resources.app.settings import Merchant, merchant_name, settings
-from emulator.resources.billing import renewals
+from emulator.resources.billing import renewals, subscriptions
 from emulator.resources.billing.invoices import STATE_MACHINE, Invoice, addressee
 from emulator.resources.billing.subscriptions import Subscription
-from emulator.resources.catalog.plans import SubscriptionPlan
 from emulator.resources.catalog.products import Product
 from emulator.resources.customers.customer_records import Customer
 from emulator.resources.payments import payment_intents
@@ -209,9 +208,10 @@ def renewal_failed(world: World, subscription: Subscription) -> None:
 
 
 def trial_ending(world: World, subscription: Subscription) -> None:
-    """Reaction to ``subscription.trial_will_end`` (B-43)."""
+    """Reaction to ``subscription.trial_will_end`` (B-43); its price is that after the trial."""
     charge = renewals.next_charge(world, subscription)
-    _to_subscriber(world, "trial_ending", subscription, {"first_payment": charge["total"]})
+    charged = subscription.replace(**subscriptions.next_period(world, subscription))
+    _to_subscriber(world, "trial_ending", charged, {"first_payment": charge["total"]})
 
 
 def canceled(world: World, subscription: Subscription) -> None:
@@ -229,7 +229,7 @@ def _to_subscriber(
         # The names of the product and of the plan (B-67).
         sold = (
             world.get(Product, subscription.product),
-            world.get(SubscriptionPlan, subscription.plan),
+            subscriptions.current_plan(world, subscription),
         )
         item = (
             " · ".join(dict.fromkeys(record.name for record in sold if record is not None)) or None
