@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from itertools import groupby, islice
 from typing import Any
 
@@ -17,7 +18,7 @@ from emulator.presentation.languages.language import plain_money
 
 
 @click.command()
-@click.option("--object", "object_id", type=ID, metavar="ID", help="Only entries of this object.")
+@click.option("--object", "object_id", type=ID, metavar="ID", help="Only movements of this object.")
 @click.option("--currency", metavar="CODE", help="Only this currency, such as XAF.")
 @list_options("newest movements of money (with --json entries, at most 100)")
 def ledger(
@@ -45,8 +46,8 @@ def ledger(
         for line in books(overview["totals"]):
             click.echo(line)
         by_cause = groupby(
-            emulator.newest("/ledger", **filters),
-            lambda entry: (entry["at"], entry["cause"]["summary"]),
+            emulator.newest("/ledger", **filters, grouped=True),
+            lambda entry: (entry["at"], entry["cause"]["id"]),
         )
         movements = [list(own) for _, own in islice(by_cause, view.limit)]
         print_rows(emulator, movements[::-1], movement_row, view)
@@ -78,22 +79,30 @@ def books(totals: list[Any]) -> Iterator[str]:
 def movement_row(entries: Sequence[Any]) -> Row:
     """Return a movement of money: who gave, who got, and the object that it began with.
 
-    Accounts that only compare two kinds of record, such as deposits and spending, are left out.
+    Accounts that only compare two kinds of record, such as deposits and spending, are left out. An
+    account that got and gave, as one whose payment is refunded by the same request, is on both
+    sides.
     """
     from emulator.resources.ledger import BOOKS
 
-    def side(amounts: Mapping[str, int], sign: int, currency: str) -> str:
-        wanted = (book for book in BOOKS if sign * amounts.get(book, 0) > 0)
+    def side(sign: int, currency: str) -> str:
+        amounts = Counter[str]()
+        for entry in entries:
+            if entry["currency"] == currency and sign * entry["amount"] > 0:
+                amounts[entry["account"]] += abs(entry["amount"])
         return ", ".join(
-            f"{BOOKS[book]} {plain_money(abs(amounts[book]), currency)[:-4]}" for book in wanted
+            f"{BOOKS[book]} {plain_money(amounts[book], currency)[:-4]}"
+            for book in BOOKS
+            if book in amounts
         )
 
-    first, moved = entries[-1], []
-    for currency in dict.fromkeys(entry["currency"] for entry in entries):
-        amounts = {
-            entry["account"]: entry["amount"] for entry in entries if entry["currency"] == currency
-        }
-        moved.append(f"{side(amounts, -1, currency)} → {side(amounts, 1, currency)} {currency}")
+    currencies = dict.fromkeys(entry["currency"] for entry in entries)
+    moved = [f"{side(-1, currency)} → {side(1, currency)} {currency}" for currency in currencies]
+    # What a customer spent may be posted first, and says nothing of the payment.
+    first = next(
+        (entry for entry in reversed(entries) if not entry["account"].startswith("spending")),
+        entries[-1],
+    )
     return Row(first["at"], (" · ".join(moved),), first["object"], first["object"])
 
 

@@ -66,7 +66,7 @@ def _ledger_of(view: View, query: Query) -> dict[str, Any]:
         for logged in causality.units
         for object, posting in ledger.entries(logged.unit)
     ]
-    chosen = [entry for entry in reversed(entries) if entry.concerns(query)]
+    entries.reverse()
     broken = [
         _break(view, failure)
         for failure in view.journal.failures
@@ -79,7 +79,7 @@ def _ledger_of(view: View, query: Query) -> dict[str, Any]:
             for (account, currency), amount in ledger.totals(view.world).items()
             if query.get("currency") in (None, currency)
         ],
-        "entries": _page(chosen, causality, query),
+        "entries": _page(entries, causality, query),
         "broken_by": broken,
     }
 
@@ -89,11 +89,19 @@ def _movement_of(entry: LedgerEntry) -> tuple[str | None, str | None]:
     return entry.logged.at, entry.logged.job.id if entry.logged.job else entry.logged.unit.cause
 
 
-def _page(chosen: list[LedgerEntry], causality: Causality, query: Query) -> Page[Any]:
+def _page(newest: list[LedgerEntry], causality: Causality, query: Query) -> Page[Any]:
     """Return the page of entries; if ``grouped``, pages count whole movements of money."""
+    chosen = [entry for entry in newest if entry.concerns(query)]
     if not query.get("grouped"):
         return page_of(chosen, query, lambda entry: _row_of(causality, entry))
-    movements = page_of([[*own] for _, own in groupby(chosen, _movement_of)], query)
+    concerned = {_movement_of(entry) for entry in chosen}
+    others = {name: value for name, value in query.items() if name != "object"}
+    whole = (
+        [entry for entry in own if entry.concerns(others)]
+        for key, own in groupby(newest, _movement_of)
+        if key in concerned
+    )
+    movements = page_of([*whole], query)
     entries = [_row_of(causality, entry) for movement in movements.data for entry in movement]
     return msgspec.structs.replace(movements, data=entries)
 

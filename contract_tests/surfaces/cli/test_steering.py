@@ -534,6 +534,40 @@ def test_the_ledger_has_a_line_for_each_movement(cli: Cli, sandbox: Sandbox) -> 
     assert lines[-1] == "Balanced."
 
 
+def movements(lines: list[str]) -> list[str]:
+    return [line for line in lines if "→" in line]
+
+
+def test_movements_of_one_instant_are_told_apart_by_their_cause(cli: Cli, sandbox: Sandbox) -> None:
+    """Here by requests that read the same."""
+    for amount in (1000, 2000, 3000):
+        sandbox.control.post(
+            "/trigger", {"event": "transaction.succeeded", "overrides": {"amount": amount}}
+        )
+    shown = movements(cli("ledger").lines)
+    assert [re.findall("Buyers ([0-9,]+) →", line) for line in shown] == [
+        ["1,000"],
+        ["2,000"],
+        ["3,000"],
+    ]
+
+
+def test_a_movement_of_an_object_is_shown_whole(cli: Cli, sandbox: Sandbox) -> None:
+    """The object may only be compared with what moved: an invoice, an intent, a customer."""
+    sandbox.deposit()
+    invoice = sandbox.invoice()
+    intent = sandbox.buy(invoice)
+    for id in (invoice["id"], intent["id"], intent["customer"], intent["transaction"]):
+        (moved,) = movements(cli("ledger", "--object", id).lines)
+        assert "Buyers 5,000 → Merchant 4,855, Fees 145 XAF" in moved
+
+
+def test_a_request_that_moves_money_there_and_back_shows_both(cli: Cli, sandbox: Sandbox) -> None:
+    sandbox.control.post("/trigger", {"event": "refund.succeeded"})
+    (moved,) = movements(cli("ledger").lines)
+    assert "Buyers 5,000, Merchant 5,000 → Buyers 5,000, Merchant 4,855, Fees 145 XAF" in moved
+
+
 def test_the_ledger_has_an_account_of_direct_changes(cli: Cli, sandbox: Sandbox) -> None:
     deposit = sandbox.deposit()
     sandbox.control.patch(f"/objects/{deposit['id']}", {"amount": 99})
@@ -552,10 +586,8 @@ def test_the_ledger_is_that_of_a_currency(cli: Cli, sandbox: Sandbox) -> None:
     assert cli("ledger", "--currency", "EUR").lines == ["Balanced."]
     for number in range(12):
         sandbox.pay(amount=1000 + number, currency="EUR")
-    movements = [
-        line for line in cli("ledger", "--currency", "EUR", "-n", "10").lines if "→" in line
-    ]
-    assert len(movements) == 10, "movements, however many entries they have"
+    shown = movements(cli("ledger", "--currency", "EUR", "-n", "10").lines)
+    assert len(shown) == 10, "movements, however many entries they have"
 
 
 def test_health_asks_this_machine_at_the_port_of_serve(monkeypatch: pytest.MonkeyPatch) -> None:
