@@ -20,7 +20,7 @@ def override(value: str) -> tuple[list[str], Any]:
     path, equals, text = value.partition("=")
     names = path.split(".")
     if not equals or not all(names):
-        raise ValueError(f"{value!r} is not NAME=VALUE, such as amount=7500 or customer.name=Awa")
+        raise ValueError(f"{value!r} is not NAME=VALUE, such as customer.name=Awa")
     try:
         return names, json.loads(text)
     except (ValueError, RecursionError):
@@ -54,7 +54,7 @@ def trigger(
     payments-emulator trigger invoice.paid
     payments-emulator trigger subscription.payment_failed \\
         -o subscription=sub_5Nw8xR3tY6uJ
-    payments-emulator trigger invoice.paid -o amount=7500 -o customer.name=Awa
+    payments-emulator trigger refund.succeeded -o amount=500 -o customer.name=Awa
 
     Creates the objects that the event needs; webhooks and emails are sent as usual. An override
     names an existing object to use, or sets a field of a new one. VALUE is JSON if it can be

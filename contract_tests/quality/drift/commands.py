@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import click
 
 from contract_tests import ROOT
+from emulator.cli.groups import PROGRAM
 from emulator.cli.main import cli
 
 PAGES = (ROOT / "README.md", ROOT / "docs/guide/command-line.md")
@@ -47,3 +49,10 @@ def variables() -> dict[str, tuple[str, list[str]]]:
                 assert isinstance(option.envvar, str)
                 variables.setdefault(option.envvar, (option.opts[0], []))[1].append(" ".join(path))
     return variables
+
+
+def examples(text: str) -> list[str]:
+    """Return the lines that call the program, a continued one whole, without text around them."""
+    text = re.sub(r" \\\n *", " ", text)
+    lines = re.findall(rf"^ *(?:eval \"\$\(|\S*/)?({PROGRAM} [a-z].*)$", text, re.MULTILINE)
+    return [re.split(r"  +| (?:\|\|?|[<>]) |`|\)\"", line)[0] for line in lines]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from pathlib import Path
 
 import click
 import pytest
 
-from contract_tests.quality.drift.commands import PAGES, commands, options, variables
+from contract_tests.quality.drift.commands import PAGES, commands, examples, options, variables
 from emulator.checks.receiver import checks
 from emulator.checks.report import SEVERITIES
 from emulator.cli import receiver
@@ -27,13 +26,6 @@ NAMES = {"url", "key", "app", "control_token"}
 
 SAYS_NOTHING = {("record",), ("mcp",), ("world", "delete"), ("world", "export")}
 """Commands that speak to an emulator and print nothing, a file, or JSON always."""
-
-
-def examples(text: str) -> list[str]:
-    """Return the lines that call the program, a continued one whole, without text around them."""
-    text = re.sub(r" \\\n *", " ", text)
-    lines = re.findall(rf"^ *(?:eval \"\$\(|\S*/)?({PROGRAM} [a-z].*)$", text, re.MULTILINE)
-    return [re.split(r"  +| (?:\|\|?|[<>]) |`|\)\"", line)[0] for line in lines]
 
 
 @pytest.fixture

@@ -179,7 +179,7 @@ MISTAKES = {
     ),
     "pay inv_1 --iban x --card 4": "Pay by one of card, iban, not by all of them",
     "trigger": "'EVENT'. Allowed: payment_intent.succeeded",
-    "trigger invoice.paid -o amount": "NAME=VALUE, such as amount=7500",
+    "trigger invoice.paid -o amount": "NAME=VALUE, such as customer.name=Awa",
     "trigger invoice.paid -o a=1 -o a.b=1": "a.b is inside a, which is itself overridden",
     "trigger invoice.paid -o colour=red": "overrides.colour: is not an override",
     f"trigger invoice.paid -o amount={'[' * 2000}": "is not an override",

@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from contract_tests.quality.drift.commands import examples
 from contract_tests.support.receiver import Receiver, Reply
 from contract_tests.support.sandbox import FAILING_PHONE, RunningServer, Sandbox
 from contract_tests.surfaces.cli.conftest import Cli, OnScreen
 from contract_tests.surfaces.cli.terminal import Ended, run
 from emulator.checks.client import SHOWN_IDS
+from emulator.cli.trigger import trigger
 from emulator.client.connections import Timeouts
 from emulator.core.event_types import EVENTS
 from emulator.core.jobs import Job
@@ -185,6 +187,15 @@ def test_an_event_is_triggered(sandbox: Sandbox, cli: Cli) -> None:
         "trigger", "customer.deleted", "-o", f"customer={customer['id']}", "--json"
     ).objects
     assert again["data"]["object"]["id"] == customer["id"]
+
+
+def test_the_help_of_trigger_shows_overrides_that_are_taken(sandbox: Sandbox, cli: Cli) -> None:
+    subscription = sandbox.subscribe()["id"]
+    lines = examples(trigger.help or "")
+    assert len(lines) > 2
+    for line in lines:
+        words = re.sub("=sub_[A-Za-z0-9]+", f"={subscription}", line).split()
+        assert cli(*words[1:]).status == 0, line
 
 
 def test_a_payment_that_fails_is_an_exit_status(sandbox: Sandbox, cli: Cli) -> None:
