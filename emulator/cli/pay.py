@@ -66,8 +66,14 @@ def _asks_who_pays(payable: Any) -> bool:
     return is_kept and not (payable["customer"] or payable["customer_email"])
 
 
+def _target(value: str) -> str:
+    from emulator.client.api import page_id
+
+    return str(ID.parse(page_id(value)))
+
+
 @click.command()
-@click.argument("target", type=ID, metavar="ID")
+@click.argument("target", type=Parsed("ID", _target), metavar="ID")
 @click.option("--phone", metavar="NUMBER", help="Pay by mobile money from this phone.")
 @click.option("--card", metavar="NUMBER", help="Pay by the card of this number.")
 @click.option("--iban", metavar="IBAN", help="Pay by bank transfer from this account.")
@@ -92,8 +98,9 @@ def pay(emulator: ControlClient, target: str, *, no_wait: bool, **chosen: Any) -
     payments-emulator pay sess_4fKq9ZsT1mVbX7cR2yLdH8wN
     payments-emulator pay inv_5Nw8xR3tY6uJ1mB4vC7zK2Lq --phone +24177000001
     payments-emulator pay link_3Hj6kL9pQ2rS5tU8vW1xY4zA --amount '15.50 EUR'
+    payments-emulator pay http://127.0.0.1:4747/pay/link_3Hj6kL9pQ2rS5tU8vW1xY4zA
 
-    Without a phone, card, account or address it pays by something that works. On a frozen clock it
+    The URL of the page does as well as the id. Without a phone, card, account or address it pays by something that works. On a frozen clock it
     returns when the webhooks of the payment have their outcome. Exit status 1 if the payment
     failed.
     """

@@ -191,16 +191,17 @@ PAYABLE = {"sess": "checkout-sessions", "link": "payment-links", "inv": "invoice
 """The kinds of object that can be paid, by the prefix of their ids."""
 
 
+def page_id(target: str) -> str:
+    """Return the id at the end of a page's URL; an id itself unchanged."""
+    return urlsplit(target).path.rstrip("/").rpartition("/")[2]
+
+
 def pay_path(target: str | Mapping[str, object]) -> str:
     """Return the path that pays a session, link or invoice, given as object, id or page's URL.
 
     Raises ``ValueError`` for anything else.
     """
-    id = (
-        str(target["id"])
-        if isinstance(target, Mapping)
-        else urlsplit(target).path.rstrip("/").rpartition("/")[2]
-    )
+    id = str(target["id"]) if isinstance(target, Mapping) else page_id(target)
     kind = PAYABLE.get(id.partition("_")[0])
     if kind is None:
         raise ValueError(

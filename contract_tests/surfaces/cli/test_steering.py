@@ -216,6 +216,16 @@ def test_a_session_that_charges_nothing_is_paid_in_one_line(sandbox: Sandbox, cl
         assert (paid["object"], paid["status"]) == ("checkout_session", "complete")
 
 
+def test_the_url_of_a_page_is_paid(sandbox: Sandbox, cli: Cli) -> None:
+    for url in (
+        sandbox.session()["url"],
+        sandbox.link(collect_customer_info=False)["url"],
+        f"{sandbox.invoice()['payment_url']}?lang=fr",
+    ):
+        (paid,) = cli("pay", url, "--json").objects
+        assert paid["status"] == "succeeded", url
+
+
 def test_a_method_that_is_not_saved_is_an_exit_status(sandbox: Sandbox, cli: Cli) -> None:
     session = sandbox.session(mode="setup")["id"]
     ended = cli("pay", session, "--phone", FAILING_PHONE)
