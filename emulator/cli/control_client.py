@@ -91,7 +91,10 @@ class ControlClient(Api):
         return objects[:limit], page["pagination"]["count"]
 
     def whole_id(self, start: str) -> str:
-        """Return the one id with this start (as narrow terminals show it), else the text itself."""
+        """Return the one id with this start (as narrow terminals show it), else the text itself.
+
+        Raises ``click.UsageError`` if several begin with it.
+        """
         start = start.removesuffix("…")
         if len(start.partition("_")[2]) >= 24:
             return start
@@ -100,7 +103,12 @@ class ControlClient(Api):
         else:
             matches = iter(self.get("/search", query=start, page_size=PAGE)["data"])
         ids = [match["id"] for match in matches if match["id"].startswith(start)]
-        return ids[0] if len(ids) == 1 else start
+        if start in ids:
+            return start
+        if len(ids) > 1:
+            shown = ", ".join(ids[:2]) + (", …" if len(ids) > 2 else "")
+            raise click.UsageError(f"{len(ids)} ids begin with {start}: {shown}; write more of it")
+        return ids[0] if ids else start
 
     def stream(self, types: str) -> Iterator[tuple[str, Any]]:
         """Yield stream messages' kind and object, ``open`` first; only an error ends the stream."""

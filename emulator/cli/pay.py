@@ -100,9 +100,9 @@ def pay(emulator: ControlClient, target: str, *, no_wait: bool, **chosen: Any) -
     payments-emulator pay link_3Hj6kL9pQ2rS5tU8vW1xY4zA --amount '15.50 EUR'
     payments-emulator pay http://127.0.0.1:4747/pay/link_3Hj6kL9pQ2rS5tU8vW1xY4zA
 
-    The URL of the page does as well as the id. Without a phone, card, account or address it pays by something that works. On a frozen clock it
-    returns when the webhooks of the payment have their outcome. Exit status 1 if the payment
-    failed.
+    The URL of the page does as well as the id. Without a phone, card, account or address it pays
+    by something that works. On a frozen clock it returns when the webhooks of the payment have
+    their outcome. Exit status 1 if the payment failed.
     """
     from emulator.client.api import RACING, method, pay_path
 

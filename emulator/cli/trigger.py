@@ -9,10 +9,11 @@ import click
 
 from emulator.cli.control_client import ControlClient
 from emulator.cli.events import about, event_row
-from emulator.cli.options import EVENT_TYPE, Parsed, as_json, no_wait, with_client
+from emulator.cli.options import EVENT_TYPE, ID, Parsed, as_json, no_wait, with_client
 from emulator.cli.output import ListView, print_next, print_rows
 from emulator.client.api import RACING
 from emulator.core.event_types import EVENTS
+from emulator.document.paths import fixture
 
 
 def override(value: str) -> tuple[list[str], Any]:
@@ -60,10 +61,26 @@ def trigger(
     names an existing object to use, or sets a field of a new one. VALUE is JSON if it can be
     parsed, otherwise text. On a frozen clock it returns when the webhooks have their outcome.
     """
-    body = {"event": event, "overrides": nested(overrides)}
+    body = {"event": event, "overrides": _with_whole_ids(emulator, nested(overrides))}
     caused = emulator.post("/trigger", body, **(RACING if no_wait else {}))
     print_rows(emulator, [caused], event_row, ListView(1, with_ids=False, as_json=as_json))
     print_next(f"explain {about(caused)}", as_json)
+
+
+def _with_whole_ids(emulator: ControlClient, overrides: dict[str, Any]) -> dict[str, Any]:
+    """Return the overrides with the whole ids of the objects to use, which may be shortened."""
+    # Read only where it is needed, since the reader of YAML takes its time to load.
+    return {
+        name: emulator.whole_id(value) if _is_id(value) and name in fixture("triggers") else value
+        for name, value in overrides.items()
+    }
+
+
+def _is_id(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and bool(ID.parse(value))
+    except ValueError:
+        return False
 
 
 def nested(overrides: tuple[tuple[list[str], Any], ...]) -> dict[str, Any]:
