@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, NamedTuple
@@ -23,6 +23,7 @@ from emulator.document.paths import fixture
 from emulator.document.references import filled
 from emulator.document.tree import inlined, operations
 from emulator.engine.runtime import Runtime
+from emulator.insight.state.working_method import working_method
 from emulator.resources.app.settings import settings
 from emulator.resources.billing import invoices, renewals, subscription_operations
 from emulator.resources.billing.invoices import Invoice
@@ -31,6 +32,7 @@ from emulator.resources.checkout import hosted_payments
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
 from emulator.resources.customers import customers
 from emulator.resources.customers.customer_records import Customer
+from emulator.resources.customers.payment_details import EVERY_TYPE
 from emulator.resources.payments import intent_operations, operator, payment_intents, refunds
 from emulator.resources.payments.operator import Outcome
 from emulator.resources.payments.payment_intents import PaymentIntent
@@ -43,9 +45,6 @@ from emulator.web.violations import error_of
 
 # -- actions: for each event the object it happens to, and what is done to that object to cause it
 
-
-MONEY = {"method": {"type": "mobile_money", "phone": "+24177000000"}}
-"""What a buyer fills in on a page."""
 
 DEFAULT_CODE = "INSUFFICIENT_FUNDS"
 """Why a payment fails where nothing else is said."""
@@ -110,10 +109,12 @@ def deposit(world: World, intent: str) -> Transaction:
     return world.require(Transaction, paid.transaction)
 
 
-def pay_page(world: World, command: Callable[..., Any], id: str) -> None:
-    """Pay on a hosted page as a buyer does."""
+def pay_page(
+    world: World, command: Callable[..., Any], id: str, allowed: Sequence[str] = EVERY_TYPE
+) -> None:
+    """Pay on a hosted page as a buyer does, with an ``allowed`` type of method."""
     with arranged(world, "payment", None):
-        made = command(world, id, MONEY)
+        made = command(world, id, {"method": working_method(world, allowed)})
     if isinstance(made, PaymentIntent):
         answer_payment(world, made.id, None)
 
@@ -123,7 +124,8 @@ def check_out(world: World, session: CheckoutSession, code: str | None) -> None:
     if session.status == "processing" and session.payment_intent is not None:
         answer_payment(world, session.payment_intent, None)
     else:
-        pay_page(world, hosted_payments.pay_session, session.id)
+        allowed = session.payment_method_types
+        pay_page(world, hosted_payments.pay_session, session.id, allowed)
 
 
 # -- refunds
@@ -313,6 +315,8 @@ class TriggerRun:
         self._unused = set(overrides)
         self._objects: dict[str, Record] = {}
         self._taken: set[str] = {"code"} if recipe.fails_with else set()
+        self._allowed: Sequence[str] = EVERY_TYPE
+        """The types of method that the payment to make takes."""
 
     def the(self, kind: str) -> Record:
         """Return the object of this kind, as it is now."""
@@ -362,11 +366,10 @@ class TriggerRun:
         if step.make is None:  # a transaction, which only a payment makes
             return deposit(self._world, self.the("payment_intent").id)
         schema = body_of(step.make)
-        more = self._recipe.body if kind == self._recipe.object else {}
         overrides = self._fields(kind, schema)
         own = {
             name: filled(value, self._look_up)
-            for name, value in {**step.body, **more}.items()
+            for name, value in self._defaults(kind, step.body, overrides).items()
             if name not in overrides
         }
         body = {**own, **{name: value for name, value in overrides.items() if value is not None}}
@@ -374,6 +377,25 @@ class TriggerRun:
             raise error_of(violations)
         made: Record = SERVICE[step.make](self._world, body=schema.complete(body))
         return made
+
+    def _defaults(self, kind: str, body: Body, overrides: Body) -> Body:
+        """Return the fields that a new object is made of where they are not overridden.
+
+        Those of a method are of the type that is named, or else of one that the payment takes.
+        """
+        if kind == self._recipe.object:
+            body = {**body, **self._recipe.body}
+        if kind == "payment_intent" and isinstance(
+            types := overrides.get("payment_method_types"), list
+        ):
+            self._allowed = types or EVERY_TYPE
+        if kind != "payment_method":
+            return body
+        wanted = [overrides["type"]] if "type" in overrides else self._allowed
+        usable = [type for type in EVERY_TYPE if type in wanted]
+        if not usable or body["type"] in usable:
+            return body
+        return {"customer": body["customer"], **working_method(self._world, usable)}
 
     def _fields(self, kind: str, schema: CompiledSchema) -> Body:
         """Return a new object's overrides: those under its name, and the flat ones still unused."""

@@ -30,6 +30,7 @@ from emulator.document import bundles
 from emulator.engine.advances import MAX_ADVANCES
 from emulator.engine.outbox import Outbox
 from emulator.insight.names import job_texts
+from emulator.resources.customers.payment_details import EVERY_TYPE
 from emulator.resources.registry import JOBS
 
 END = "9999-12-31T23:59:59.998Z"
@@ -476,6 +477,26 @@ def test_what_is_made_has_the_defaults_of_a_request(sandbox: Sandbox) -> None:
     for type in ("invoice.paid", "checkout.session.completed"):
         (shown,) = trigger(sandbox, type, line_items=[line])["data"]["object"]["line_items"]
         assert (shown["quantity"], shown["unit_amount"]) == (1, 500), type
+
+
+@pytest.mark.parametrize("type", EVERY_TYPE)
+def test_a_payment_is_made_with_a_type_that_is_named_or_allowed(
+    sandbox: Sandbox, type: str
+) -> None:
+    """With the entries of that type, unless they are overridden too."""
+    for event, overrides in (
+        ("payment_intent.succeeded", {"type": type}),
+        ("payment_intent.succeeded", {"payment_method": {"type": type}}),
+        ("payment_intent.succeeded", {"payment_method_types": [type]}),
+        ("checkout.session.completed", {"payment_method_types": [type]}),
+    ):
+        trigger(sandbox, event, **overrides)
+        intent = sandbox.control.get("/events", type="payment_intent.succeeded")["data"][0]
+        assert intent["data"]["object"]["payment_method_type"] == type, overrides
+    card = {"number": "5555555555554444", "exp_month": 3, "exp_year": 2031, "cvc": "123"}
+    paid = trigger(sandbox, "payment_intent.succeeded", type="bank_card", **card)["data"]["object"]
+    method = sandbox.api.get(f"/payment-methods/{paid['payment_method']}/")
+    assert method["details"]["exp_year"] == 2031
 
 
 def test_what_does_not_go_with_it_is_rejected(sandbox: Sandbox) -> None:
