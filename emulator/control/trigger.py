@@ -199,6 +199,8 @@ class TriggerRecipe(NamedTuple):
     """Of an action that has something fail: the error code, unless another one is given."""
     body: Mapping[str, Any] = {}
     """What the object is made of in this case, on top of its body in ``fixtures/triggers.yaml``."""
+    decides: frozenset[str] = frozenset()
+    """The object's fields that the action sets, so that none of them can be overridden."""
 
 
 TRIGGERS: Mapping[str, TriggerRecipe] = {
@@ -210,7 +212,9 @@ TRIGGERS: Mapping[str, TriggerRecipe] = {
         "refund", answer_refund, fails_with=operator.DEFAULT_FAILURE_CODE["refund"]
     ),
     "invoice.paid": TriggerRecipe("invoice", pay_invoice),
-    "invoice.payment_overdue": TriggerRecipe("invoice", let_fall_due),
+    "invoice.payment_overdue": TriggerRecipe(
+        "invoice", let_fall_due, decides=frozenset(["due_date"])
+    ),
     "checkout.session.completed": TriggerRecipe("checkout_session", check_out),
     "subscription.created": TriggerRecipe("subscription"),
     "subscription.canceled": TriggerRecipe(
@@ -400,7 +404,8 @@ class TriggerRun:
     def _fields(self, kind: str, schema: CompiledSchema) -> Body:
         """Return a new object's overrides: those under its name, and the flat ones still unused."""
         own = self._overrides.get(kind)
-        self._taken |= schema.names()
+        decided = self._recipe.decides if kind == self._recipe.object else frozenset()
+        self._taken |= schema.names() - decided
         if isinstance(own, dict):
             self._unused.discard(kind)
         objects = {
@@ -408,10 +413,13 @@ class TriggerRun:
         }
         flat = {name for name in self._unused - objects if name in schema.names()}
         self._unused -= flat
-        return {
+        fields = {
             **{name: self._overrides[name] for name in flat},
             **(own if isinstance(own, dict) else {}),
         }
+        for name in sorted(decided & fields.keys()):
+            raise invalid_field(name, "is set by the trigger itself; leave it out")
+        return fields
 
     def _look_up(self, path: str) -> Any:
         if path == "currency":

@@ -526,6 +526,10 @@ def test_what_does_not_go_with_it_is_rejected(sandbox: Sandbox) -> None:
         ),
         ("refund.succeeded", {"payment_intent": canceled}, "overrides.payment_intent", "payment"),
         ("invoice.paid", {"tax_rate": 1}, "overrides.tax_rate", "here; there are: "),
+        *(
+            ("invoice.payment_overdue", overrides, "overrides.due_date", "by the trigger itself")
+            for overrides in ({"due_date": "2027-01-01"}, {"invoice": {"due_date": "2027-01-01"}})
+        ),
         ("subscription.payment_failed", {"subscription": trialing["id"]}, "overrides", nothing),
         ("subscription.trial_will_end", {"subscription": ended["id"]}, "overrides", nothing),
     ):
