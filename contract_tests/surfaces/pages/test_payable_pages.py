@@ -394,6 +394,32 @@ def test_every_surface_has_the_sums_of_the_api(
             assert missing == [], (surface, rate, words)
 
 
+def test_a_line_that_no_plan_or_product_names_is_in_the_buyers_language(sandbox: Sandbox) -> None:
+    """On pages, in emails and PDFs; the API's description stays (B-67)."""
+    customer = sandbox.customer(metadata={"language": "fr"})["id"]
+    terms = {"unit_amount": 5000, "interval": "month", "collection_method": "send_invoice"}
+    sandbox.api.post("/subscriptions/", {"customer": customer, **terms})
+    [made] = sandbox.api.get("/invoices/")["data"]
+    assert made["line_items"][0]["description"] == "Subscription"
+    texts = legible(sandbox, made)
+    assert [place for place, text in texts.items() if "Abonnement" not in text] == []
+    assert [place for place, text in texts.items() if "Subscription" in text] == []
+
+
+def test_a_line_in_the_merchants_words_stays_in_them(sandbox: Sandbox) -> None:
+    """Though the emulator has a translation of the same word."""
+    line = {"description": "Subscription", "quantity": 1, "unit_amount": 5000}
+    made = sandbox.invoice(sandbox.customer(metadata={"language": "fr"}), line_items=[line])
+    texts = legible(sandbox, made)
+    assert [place for place, text in texts.items() if "Subscription" not in text] == []
+
+
+def legible(sandbox: Sandbox, made: Any) -> dict[str, str]:
+    """Return the surfaces' texts but messages, which encode letters beyond ASCII."""
+    texts = surfaces(sandbox, made, ()).items()
+    return {place: text for place, (text, _) in texts if not place.endswith("raw")}
+
+
 def surfaces(sandbox: Sandbox, made: Any, rows: Sequence[object]) -> dict[str, tuple[str, str]]:
     """Return surfaces' texts and their names of the last row; a page of no other rows has none."""
     sandbox.api.post(f"/invoices/{made['id']}/send/")

@@ -23,6 +23,7 @@ from emulator.presentation.languages.wording import (
     adjustments,
     buyers_step,
     failure_for_buyers,
+    line_name,
 )
 from emulator.presentation.pdf.invoice_pdf import render
 from emulator.resources.billing.invoices import Invoice
@@ -80,7 +81,10 @@ class EmailBuilder:
     def lines(self, invoice: Invoice) -> list[tuple[str, str]]:
         """Return the billed lines (B-67)."""
         return [
-            (f"{line.quantity} × {line.description}", self.money(line.amount, invoice.currency))
+            (
+                f"{line.quantity} × {line_name(self._language, invoice, line)}",
+                self.money(line.amount, invoice.currency),
+            )
             for line in invoice.line_items
         ]
 

@@ -9,7 +9,8 @@ from emulator.core.records import N_
 from emulator.document.paths import fixture
 from emulator.presentation.languages.language import Language
 from emulator.resources.app import amounts
-from emulator.resources.billing.invoices import Invoice
+from emulator.resources.billing import renewals
+from emulator.resources.billing.invoices import Invoice, InvoiceLine
 from emulator.resources.billing.subscriptions import Subscription
 from emulator.resources.simulation.emails import InvoiceDocument
 
@@ -85,6 +86,12 @@ def buyers_step(record: Any) -> str | None:
         (row["buyer"] for row in rows if "buyer" in row and record.status in row["when"]["status"]),
         None,
     )
+
+
+def line_name(language: Language, invoice: Invoice, line: InvoiceLine) -> str:
+    """Return a line's text: the merchant's, or of an unnamed subscription the emulator's own."""
+    is_unnamed = renewals.is_unnamed(invoice, line)
+    return language.gettext(line.description) if is_unnamed else line.description
 
 
 def tax_name(invoice: Invoice, language: Language) -> str:

@@ -12,6 +12,7 @@ from emulator.presentation.languages.wording import (
     HEADLINES,
     INVOICE_STATUSES,
     buyers_step,
+    line_name,
     recipient,
     sums,
 )
@@ -226,8 +227,9 @@ class _InvoiceLayout:
             for line in self.invoice.line_items:
                 # An id can be read where the letters of a name cannot be written.
                 known = line.product if line.product and not is_legible(line.description) else ""
+                name = line_name(self.language, self.invoice, line)
                 with self.sheet.structure.element("TR"):
-                    self._row((f"{line.description} {known}".rstrip(), *self._numbers(line)))
+                    self._row((f"{name} {known}".rstrip(), *self._numbers(line)))
 
     def _table_head(self) -> None:
         structure = self.sheet.structure

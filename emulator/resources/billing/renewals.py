@@ -11,11 +11,12 @@ from typing import Any
 from emulator.core import calendar
 from emulator.core.calendar import Timestamp
 from emulator.core.jobs import Job
+from emulator.core.records import N_
 from emulator.core.world import World
 from emulator.resources.app import security_profiles
 from emulator.resources.app.settings import settings
 from emulator.resources.billing import invoices, subscriptions
-from emulator.resources.billing.invoices import Invoice
+from emulator.resources.billing.invoices import Invoice, InvoiceLine
 from emulator.resources.billing.subscriptions import (
     NOTHING_FAILED,
     STATE_MACHINE,
@@ -391,10 +392,20 @@ def next_charge(world: World, subscription: Subscription) -> Mapping[str, Any]:
     return invoices.totals(world, (line,))
 
 
+UNNAMED = N_("Subscription")
+"""The line of a subscription without a plan or a product. Pages, emails and PDFs translate it."""
+
+
+def is_unnamed(invoice: Invoice, line: InvoiceLine) -> bool:
+    """Return whether the line has no name of the merchant's."""
+    of_renewal = invoice.subscription is not None and line.product is None
+    return of_renewal and line.description == UNNAMED
+
+
 def _draft(world: World, subscription: Subscription, customer: Customer) -> Invoice:
     line = invoices.line(
         product=subscription.product,
-        description=item_name(world, subscription) or "Subscription",
+        description=item_name(world, subscription) or UNNAMED,
         quantity=1,
         unit_amount=subscription.unit_amount,
     )

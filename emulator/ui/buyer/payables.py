@@ -17,7 +17,7 @@ from emulator.core.world import World
 from emulator.presentation.languages.wording import buyers_step
 from emulator.resources.app import amounts, security_profiles
 from emulator.resources.app.settings import merchant_name, settings
-from emulator.resources.billing import invoices
+from emulator.resources.billing import invoices, renewals
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.billing.subscriptions import Subscription
 from emulator.resources.catalog.products import Product
@@ -123,8 +123,9 @@ class Payable:
     """Something to pay. ``total``: minor units, None if the buyer decides; ``totals``: its parts.
 
     ``image`` is the URL of a picture of the product, if a link sells just one. ``next_charge_at``
-    is when a subscription charges next, ``tax_rate`` per cent if known. ``asks`` says which of name
-    and email have to be given. ``intent`` is the payment this page is about, if one was tried;
+    is when a subscription charges next, ``tax_rate`` per cent if known. ``own_names`` of lines are
+    not the merchant's: the page translates them. ``asks`` says which of name and email have to be
+    given. ``intent`` is the payment this page is about, if one was tried;
     ``saving`` the method that is being saved without a payment; ``available`` says whether others
     may still pay.
     """
@@ -142,6 +143,7 @@ class Payable:
     total: int | None
     totals: tuple[tuple[str, int], ...] = ()
     lines: tuple[PayableLine, ...] = ()
+    own_names: frozenset[str] = frozenset()
     choices: tuple[Choice, ...] = ()
     asks_quantity: bool = False
     used_up_by_failure: bool = False
@@ -357,6 +359,9 @@ def of_invoice(world: World, invoice: Invoice, intent: PaymentIntent | None) -> 
             invoice.tax_amount, invoice.subtotal - invoice.discount_amount, invoice.tax_rate
         ),
         lines=_lines(world, invoice.line_items, "amount"),
+        own_names=frozenset(
+            line.description for line in invoice.line_items if renewals.is_unnamed(invoice, line)
+        ),
         methods=security_profiles.permitted(world, EVERY_TYPE),
         customer=world.get(Customer, invoice.customer),
         email=invoice.customer_email,

@@ -13,7 +13,7 @@ import msgspec
 from emulator.core.records import N_, pick
 from emulator.core.world import World
 from emulator.presentation.languages.language import Language, decimals
-from emulator.presentation.languages.wording import PAYMENT_METHOD_TYPES, adjustments
+from emulator.presentation.languages.wording import PAYMENT_METHOD_TYPES, adjustments, line_name
 from emulator.resources.app import amounts
 from emulator.resources.app.settings import merchant_name, settings
 from emulator.resources.billing.invoices import Invoice
@@ -84,7 +84,10 @@ def receipt_values(world: World, receipt: Receipt, language: Language) -> dict[s
             )
     lines, changes = list(intent.sold if intent else ()), []
     if invoice is not None:
-        lines = [(line.quantity, line.description, line.amount) for line in invoice.line_items]
+        lines = [
+            (line.quantity, line_name(language, invoice, line), line.amount)
+            for line in invoice.line_items
+        ]
         changes = adjustments(invoice, language)
     elif lines and (tax := receipt.amount - sum(amount for _, _, amount in lines)) > 0:
         # What was paid beyond the lines of a session or a link is tax.
