@@ -298,6 +298,7 @@ OTHER_WORDS = {
     "rendu": "remboursé, as everywhere else",
     "unité mineure": "plus petite unité",
     "comme l’acheteur": "à la place de l’acheteur",
+    "avant le {": "au plus tard le: on the day by which something is due, it is in time",
     "environnement de test": "monde",
 }
 """French words that the catalog does not use, and the one word for the same thing."""
