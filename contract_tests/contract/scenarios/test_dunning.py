@@ -158,6 +158,32 @@ def test_no_email_of_one_that_has_ended_speaks_of_keeping_it(sandbox: Sandbox, e
     assert [words for words in ("To keep", "last attempt", "try again") if words in text] == []
 
 
+@pytest.mark.parametrize(
+    ("end", "words"),
+    [
+        ({}, "To keep your subscription, pay the invoice"),
+        (
+            {"cancel_at_period_end": True},
+            "To keep your subscription until it ends on February 1, 2026, pay the invoice",
+        ),
+        (
+            {"ends_at": "2026-03-15T00:00:00Z"},
+            "To keep your subscription until it ends on March 15, 2026, pay the invoice",
+        ),
+    ],
+)
+def test_the_last_email_says_how_long_a_payment_keeps_the_subscription(
+    sandbox: Sandbox, end: dict[str, Any], words: str
+) -> None:
+    """B-45, B-47: paid, a subscription keeps the end that was planned for it."""
+    subscription = sandbox.subscribe(FAILING_PHONE, **end)
+    sandbox.advance("7d")
+    assert sandbox.status(subscription) == "unpaid"
+    email = next(sandbox.control.pages("/emails", kind="renewal_failed"))["id"]
+    html = sandbox.control.request("GET", f"/emails/{email}/html").text
+    assert words in " ".join(html.split())
+
+
 FUNDS = "enough funds"
 
 

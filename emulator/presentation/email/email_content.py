@@ -27,7 +27,7 @@ from emulator.presentation.languages.wording import (
 )
 from emulator.presentation.pdf.invoice_pdf import render
 from emulator.resources.billing.invoices import Invoice
-from emulator.resources.billing.subscriptions import Subscription
+from emulator.resources.billing.subscriptions import Subscription, end_of
 from emulator.resources.customers.payment_details import BRAND_NAMES
 from emulator.resources.payments.refunds import Receipt
 from emulator.resources.simulation.emails import Email, InvoiceDocument
@@ -226,6 +226,12 @@ def _what_follows(email: Email, builder: EmailBuilder) -> str:
         return _(
             by_then if of_funds else N_("We will try again on {day}."),
             day=builder.day(email.again_at),
+        )
+    if (end := end_of(email.subscription)) is not None:
+        return _(
+            "This was the last attempt. To keep your subscription until it ends on {day}, pay the"
+            " invoice on its page.",
+            day=builder.day(end),
         )
     return _("This was the last attempt. To keep your subscription, pay the invoice on its page.")
 
