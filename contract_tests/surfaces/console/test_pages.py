@@ -109,7 +109,8 @@ def test_a_world_without_objects_is_welcomed(sandbox: Sandbox) -> None:
     assert "A world of your own" not in page.text
 
 
-FEMININE = ("checkout_session", "invoice", "payment_intent", "transaction", "webhook_delivery")
+FEMININE = ("checkout_session", "invoice", "payment_intent", "transaction")
+"""The kinds whose French nouns are feminine; a delivery is *un envoi*."""
 
 
 def test_every_transition_has_words() -> None:

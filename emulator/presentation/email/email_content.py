@@ -291,7 +291,7 @@ def _refund(email: Email, builder: EmailBuilder) -> EmailContent:
         [
             (_("Amount"), amount),
             (_("Date"), builder.day(refund.refunded_at)),
-            (_("Payment of"), f"{builder.day(transaction.created_at)}, {paid}"),
+            (_("Payment"), f"{builder.day(transaction.created_at)}, {paid}"),
             *([(_("Receipt"), receipt.number)] if receipt else []),
         ],
     )
