@@ -114,6 +114,13 @@ class View(NamedTuple):
         ends = [instant for instant in (subscription["ends_at"], later) if instant]
         return min(ends, default=None)
 
+    def is_charged_after(self, one: Object, number: str) -> bool:
+        """Return whether another invoice of its subscription has this number and is owed."""
+        subscription = self.objects[one["subscription"]]
+        others = self.invoices(subscription, "open", "uncollectible")
+        is_owed = number in {own["invoice_number"] for own in others if own["id"] != one["id"]}
+        return is_owed and subscription["collection_method"] == "charge_automatically"
+
     def retry(self, subscription: Object) -> str | None:
         [due] = self.due(subscription["id"], "subscription.retry")[:1] or [None]
         end = self.end(subscription)
@@ -184,6 +191,7 @@ SPECIAL = {
     "count": r"\d+",
     "owing_numbers": listed(NUMBER),
     "uncollectible": NUMBER,
+    "charged_after": NUMBER,
     "payment_retry_days": listed(PLAIN_DAY),
     "paid": listed(MONEY),
     "refunded": listed(MONEY),

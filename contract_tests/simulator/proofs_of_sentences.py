@@ -109,10 +109,6 @@ def no_charge_is_planned(view: View, one: Object, words: Words) -> bool:
     )
 
 
-def goes_on(view: View, one: Object) -> bool:
-    return view.end(one) is None
-
-
 def failed_before(view: View, one: Object, words: Words) -> bool:
     """As many charges failed as it says, the last one with this code and method."""
     failed = [
@@ -334,7 +330,7 @@ OF_SUBSCRIPTIONS: Mapping[str, Proof] = {
         status("past_due", "unpaid"), planned("renewal_day", "subscription.renew")
     ),
     "No further charge is planned; periods continue until you cancel.": both(
-        no_charge_is_planned, lambda view, one, words: goes_on(view, one)
+        no_charge_is_planned, lambda view, one, words: view.end(one) is None
     ),
     "No further charge is planned.": no_charge_is_planned,
     "It ends on {ends_day}.": lambda view, one, words: is_day(words["ends_day"], view.end(one)),
@@ -402,6 +398,9 @@ OF_INVOICES: Mapping[str, Proof] = {
     ),
     "{amount_remaining} is to be paid.": both(OPEN, amount("amount_remaining")),
     "1 payment failed, with {last_failure}.": failed_before,
+    "It is charged again once {charged_after} is paid.": lambda view, one, words: (
+        view.is_charged_after(one, words["charged_after"])
+    ),
     "It is charged again on {charged_again_day}.": both(OPEN, charged_again),
 }
 

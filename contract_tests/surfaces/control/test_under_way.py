@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -176,6 +177,23 @@ def test_no_payment_is_offered_that_a_security_profile_forbids(
         made = made[:1]  # the invoice can be paid by a transfer
     for what, step in made:
         assert (step in offered(sandbox, what)) == is_offered
+
+
+def test_an_invoice_that_is_charged_after_another_one_says_so(sandbox: Sandbox) -> None:
+    """B-45, ``past_due_periods``: the payment of the first has the others charged, one by one."""
+    sandbox.settings(renewal_retry_days=[20], assumptions={"past_due_periods": "charged"})
+    made = sandbox.subscribe(FAILING_PHONE, unit_amount=5000, interval="week")
+    sandbox.advance("15d")
+    owed = sandbox.api.get("/invoices/", ordering="created_at")["data"]
+    assert said(sandbox, owed[0]).endswith("It is charged again on 21 Jan 2026.")
+    for earlier, later in pairwise(owed):
+        number = earlier["invoice_number"]
+        assert said(sandbox, later).endswith(f"It is charged again once {number} is paid.")
+        assert "advance_overdue" not in offered(sandbox, later)
+    card = sandbox.method({"id": made["customer"]})
+    sandbox.api.patch(f"/subscriptions/{made['id']}/", {"payment_method": card["id"]})
+    sandbox.advance("6d")
+    assert sandbox.invoices("status") == ["paid"] * 4
 
 
 def test_a_refund_under_way_is_said_with_what_can_still_be_refunded(sandbox: Sandbox) -> None:

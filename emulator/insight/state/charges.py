@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from emulator.core.jobs import Job
 from emulator.core.world import World
 from emulator.resources.billing import renewals, subscriptions
@@ -64,3 +66,37 @@ def is_charge_planned(world: World, subscription: Subscription) -> bool:
     if subscription.status in ("trialing", "active"):
         return "subscription.renew" in planned and not subscription.cancel_at_period_end
     return subscription.status == "past_due" and "subscription.retry" in planned
+
+
+def charged_after(world: World, invoice: Invoice) -> Invoice | None:
+    """Return the invoice whose payment has this open one charged again, if any (B-45).
+
+    Where every period is charged, those that failed beside the first one follow it, the oldest
+    first, one by one.
+    """
+    subscription = world.get(Subscription, invoice.subscription)
+    first = world.get(Invoice, subscription.unpaid_invoice) if subscription else None
+    if subscription is None or first is None or not renewals.charges_every_period(world):
+        return None
+    is_owed = subscription.status in ("past_due", "unpaid")
+    is_followed = (
+        renewals.recovers_with(world, subscription, first)
+        if is_owed
+        else subscription.status == "active"
+    )
+    if subscription.collection_method == "send_invoice" or not is_followed:
+        return None
+    others = [other for other in open_invoices(world, subscription) if other.id != first.id]
+    queue = [first, *others]
+    return next((earlier for earlier, own in pairwise(queue) if own.id == invoice.id), None)
+
+
+def can_be_charged_first(world: World, invoice: Invoice) -> bool:
+    """Return whether a payment that is planned or under way can have it charged by itself."""
+    subscription = world.get(Subscription, invoice.subscription)
+    if subscription is None or charged_after(world, invoice) is None:
+        return False
+    own = world.table(Invoice).where("subscription", subscription.id)
+    return next_retry(world, subscription) is not None or any(
+        is_claimed(world, other) for other in own
+    )

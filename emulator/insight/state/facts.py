@@ -292,7 +292,11 @@ def _charged_again(facts: ObjectFacts, invoice: Invoice) -> str | None:
 
 def _falls_overdue(facts: ObjectFacts, invoice: Invoice) -> str | None:
     """Return when it falls overdue, if nothing that is planned or under way can prevent it."""
-    is_safe = not facts.get("is_claimed") and not facts.get("charged_again")
+    is_safe = not (
+        facts.get("is_claimed")
+        or facts.get("charged_again")
+        or charges.can_be_charged_first(facts.world, invoice)
+    )
     return facts.planned("invoice.overdue") if is_safe else None
 
 
@@ -507,6 +511,9 @@ FACTS: Mapping[type[Record], Mapping[str, Fact]] = {
         "is_accepted": is_accepted,
         "addressee": lambda facts, invoice: invoices.addressee(facts.world, invoice),
         "charged_again": _charged_again,
+        "charged_after": lambda facts, invoice: getattr(
+            charges.charged_after(facts.world, invoice), "invoice_number", None
+        ),
         "falls_overdue": _falls_overdue,
         "refunded": _sum(
             lambda facts, invoice: (
