@@ -173,6 +173,12 @@ def is_day(text: str, instant: str | None) -> bool:
     return text.startswith(f"{at.day} {at:%b} {at.year}")
 
 
+def is_transfer(view: View, one: Object) -> bool:
+    """Return whether the one payment under way is a bank transfer, which waits for funds."""
+    [payment] = view.payments(one)
+    return bool(payment["payment_method_type"] == "bank_transfer")
+
+
 def amounts(payments: Iterable[Object]) -> list[tuple[int, str]]:
     return [(one.get("amount_capturable") or one["amount"], one["currency"]) for one in payments]
 

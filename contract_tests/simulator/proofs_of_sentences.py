@@ -17,6 +17,7 @@ from contract_tests.simulator.proofs import (
     amounts,
     are,
     is_day,
+    is_transfer,
     money,
 )
 from contract_tests.simulator.world_rules import ARRIVED
@@ -248,6 +249,8 @@ UNDER_WAY: Mapping[str, Proof] = {
     "{payment_sum} from {payment_method} is held; capture it to receive it.": capture_is_awaited,
     "{payment_sum} is being charged to {payment_method}; the operator answers on"
     " {payment_until_day}.": one_payment(),
+    "{payment_sum} is being charged to {payment_method}; it waits for the funds until"
+    " {payment_until_day}.": both(one_payment(), lambda view, one, words: is_transfer(view, one)),
     "{payment_sum} is being charged to {payment_method}; there is no answer yet.": one_payment(),
     "If it succeeds, the subscription becomes active.": can_recover,
     "If it fails, no retry is left: the subscription becomes unpaid.": can_give_up,

@@ -313,6 +313,14 @@ def test_a_card_check_is_said_with_its_time_limit(sandbox: Sandbox) -> None:
     assert text in said(sandbox, made)
 
 
+def test_a_bank_transfer_waits_for_its_funds(sandbox: Sandbox) -> None:
+    method = sandbox.method(None, type="bank_transfer", iban="DE89370400440532013000")
+    intent = sandbox.pay(method)
+    assert said(sandbox, intent).endswith("; it waits for the funds until 2 Jan 2026.")
+    [waiting] = explained(sandbox, intent)["under_way"]
+    assert waiting["waits_for"] == "funds"
+
+
 def test_a_method_that_is_being_saved_is_said(sandbox: Sandbox) -> None:
     made = sandbox.session(mode="setup", line_items=[])
     sandbox.buy(made, {**CARD, "number": "4000000000003220"})

@@ -36,8 +36,11 @@ from emulator.resources.payments.payment_links import PaymentLink
 from emulator.resources.payments.refunds import Refund
 from emulator.resources.payments.transactions import Transaction
 
-WaitsFor = Literal["operator", "phone", "confirmation", "capture", "settlement", "review", "expiry"]
-"""``phone``: the buyer's approval; ``confirmation``: 3-D Secure; ``capture``: the merchant's;
+WaitsFor = Literal[
+    "operator", "phone", "confirmation", "funds", "capture", "settlement", "review", "expiry"
+]
+"""``phone``: the buyer's approval; ``confirmation``: 3-D Secure; ``funds``: those of a bank
+transfer that are to arrive; ``capture``: the merchant's;
 ``settlement``: the money of an approved payment; ``expiry``: an operator who never answers.
 """
 
@@ -251,7 +254,7 @@ def _wait(intent: PaymentIntent, answer: Job | None) -> tuple[WaitsFor, Timestam
         return "phone", due or action["expires_at"]
     if action.get("type") == "confirm_card":
         return "confirmation", due or action["expires_at"]
-    return "operator", due
+    return "funds" if intent.payment_method_type == "bank_transfer" else "operator", due
 
 
 FAILURES = {"mobile_money": "INSUFFICIENT_FUNDS", "bank_card": "INSUFFICIENT_FUNDS"}
