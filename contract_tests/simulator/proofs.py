@@ -173,6 +173,13 @@ def is_day(text: str, instant: str | None) -> bool:
     return text.startswith(f"{at.day} {at:%b} {at.year}")
 
 
+def failed_with(payment: Object, text: str) -> bool:
+    """Return whether a text names a failed payment's code, and says if it was canceled (B-45)."""
+    error = payment["last_error"]
+    is_canceled = "was canceled" in error["message"]
+    return text.startswith(error["code"]) and ("was canceled" in text) == is_canceled
+
+
 def is_transfer(view: View, one: Object) -> bool:
     """Return whether the one payment under way is a bank transfer, which waits for funds."""
     [payment] = view.payments(one)

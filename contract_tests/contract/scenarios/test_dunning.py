@@ -354,6 +354,11 @@ def test_a_charge_that_its_merchant_takes_back_has_failed_for_that_cause(
         sandbox.api.post(f"/{path}/{charge['id']}/cancel/")
     assert sandbox.status(subscription) == "past_due"
     assert_cause(sandbox, subscription, "the payment was canceled", "The payment was canceled.")
+    if path == "transactions":
+        [invoice] = sandbox.api.get("/invoices/")["data"]
+        for owner in (invoice["id"], charge["payment_intent"]):
+            summary = sandbox.control.get(f"/explain/{owner}")["summary"]
+            assert "INSUFFICIENT_FUNDS: the payment was canceled." in summary
     with sandbox.expect(*CHARGED):
         sandbox.advance("2d")
 

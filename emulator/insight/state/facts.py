@@ -328,6 +328,15 @@ def _due(*statuses: str) -> Fact:
     )
 
 
+def _error(facts: ObjectFacts, payment: PaymentIntent, code: str) -> str:
+    """Return a failed payment's code, with the cause where it is not the code's own (B-45)."""
+    cause = FAILURE_CAUSES.get(payment_intents.why_failed(payment))
+    if cause is None:
+        return code
+    text = facts.language.gettext(cause)
+    return text if text.startswith(code) else f"{code}: {text}"
+
+
 def _failures(
     payments: Callable[[ObjectFacts, Any], Iterable[PaymentIntent]],
 ) -> Mapping[str, Fact]:
@@ -335,7 +344,7 @@ def _failures(
 
     def failed(facts: ObjectFacts, record: Any) -> list[tuple[PaymentIntent, str]]:
         return [
-            (payment, payment.last_error.code)
+            (payment, _error(facts, payment, payment.last_error.code))
             for payment in payments(facts, record)
             if payment.last_error
         ]
