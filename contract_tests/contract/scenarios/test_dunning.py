@@ -359,6 +359,8 @@ def test_a_charge_that_its_merchant_takes_back_has_failed_for_that_cause(
         for owner in (invoice["id"], charge["payment_intent"]):
             summary = sandbox.control.get(f"/explain/{owner}")["summary"]
             assert "INSUFFICIENT_FUNDS: the payment was canceled." in summary
+            french = sandbox.control.get(f"/explain/{owner}", language="fr")["summary"]
+            assert french.count("le paiement a été annulé") == 1
     with sandbox.expect(*CHARGED):
         sandbox.advance("2d")
 

@@ -334,7 +334,9 @@ def _error(facts: ObjectFacts, payment: PaymentIntent, code: str) -> str:
     if cause is None:
         return code
     text = facts.language.gettext(cause)
-    return text if text.startswith(code) else f"{code}: {text}"
+    if text.startswith(code):
+        return text
+    return facts.language.gettext("{code}: {cause}", code=code, cause=text)
 
 
 def _failures(
