@@ -8,6 +8,7 @@ that names what to set or call instead. The words in braces are fields of the ob
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 import msgspec
@@ -105,88 +106,146 @@ RECKONED: Mapping[type[Record], Sentences] = {
 
 
 class Brought(NamedTuple):
-    """``directly``: the statuses from which one may be set; ``by``: its cause from any other."""
+    """``directly``: the statuses from which one may be set; ``by``: its cause from any other, or
+    from those that ``present`` has with a cause of their own.
+    """
 
     directly: str
     by: str
+    present: Sentences = MappingProxyType({})
 
 
 NOT_DRAFT = "is over once an invoice is finalized: call POST /v1/invoices/ for another draft"
+NOT_PAID = Brought(
+    "draft open void uncollectible",
+    "is no end of an invoice that is paid: call POST /v1/refunds/",
+    {"paid_by_hand": "is no end of an invoice that is paid: set open first"},
+)
 SESSION_ANEW = (
     "is over once the session is complete: call POST /v1/checkout-sessions/ for another one"
 )
+PAY_SESSION = "call POST /_emulator/checkout-sessions/{id}/pay"
+OPEN_FIRST = "set open first, with an expires_at ahead, then"
+SLOWLY = "with the phone +24177000006, whose payment takes a minute"
 REFUND_ANEW = "cannot follow a refund that succeeded: call POST /v1/refunds/ for another one"
 LIVE_INTENT = (
     "requires_payment_method requires_confirmation requires_action processing requires_capture"
 )
 OPEN_SESSION = "open processing payment_failed expired"
 OPEN_REFUND = "pending processing failed cancelled expired"
+PAYMENT_ANEW = "call POST /v1/payment-intents/ for another payment"
+END_PAYMENT = "call POST /_emulator/payment-intents/{payment_intent}/answer"
+SETTLED = "advance the clock until it is settled"
+ENDED = "cannot follow a transaction that is {status}: " + PAYMENT_ANEW
+
+
+def _of_money(arrived: str, then: str) -> Sentences:
+    """Return why a status cannot follow one whose money has not arrived yet."""
+    return {
+        "pending": f"{arrived}: {END_PAYMENT}{then}",
+        "approved": f"{arrived}: {SETTLED}{then}",
+    }
+
 
 BROUGHT: Mapping[type[Record], Mapping[str, Brought]] = {
     Invoice: {
         "draft": Brought("", NOT_DRAFT),
-        "void": Brought(
-            "draft open uncollectible",
-            "is no end of an invoice that is paid: call POST /v1/refunds/",
-        ),
-        "uncollectible": Brought(
-            "draft open void", "is no end of an invoice that is paid: call POST /v1/refunds/"
-        ),
+        "void": NOT_PAID,
+        "uncollectible": NOT_PAID,
     },
     PaymentIntent: {
-        "succeeded": Brought("", COLLECTED),
+        "succeeded": Brought(
+            "",
+            "is brought by the money: call POST /v1/payment-intents/{id}/confirm/",
+            {
+                "requires_payment_method": (
+                    "is brought by the money: call POST /v1/payment-intents/{id}/confirm/ with a"
+                    " payment_method"
+                ),
+                **dict.fromkeys(
+                    ("requires_action", "processing"),
+                    "is brought by the money: call POST /_emulator/payment-intents/{id}/answer",
+                ),
+                "requires_capture": (
+                    "is brought by the money: call POST /v1/payment-intents/{id}/capture/"
+                ),
+                "canceled": f"cannot follow a payment that is canceled: {PAYMENT_ANEW}",
+            },
+        ),
         "canceled": Brought(
             LIVE_INTENT, "cannot follow a payment that succeeded: call POST /v1/refunds/"
         ),
-        **dict.fromkeys(
-            LIVE_INTENT.split(),
-            Brought(LIVE_INTENT, "is over: call POST /v1/payment-intents/ for another payment"),
-        ),
+        **dict.fromkeys(LIVE_INTENT.split(), Brought(LIVE_INTENT, f"is over: {PAYMENT_ANEW}")),
     },
     Transaction: {
         "pending": Brought(
-            "", "is brought by a payment by bank_transfer: call POST /v1/payment-intents/"
+            "", f"is where a payment by bank_transfer begins: {PAYMENT_ANEW} by such a method"
         ),
         "approved": Brought(
             "",
-            "is brought by a payment with a card that settles later: pay with 4000 0000 0000 0077",
+            "is brought by a card that settles later: pay once more with 4000 0000 0000 0077",
         ),
-        "completed": Brought(
-            "disputed failed",
-            "is brought by the money: call POST /_emulator/payment-intents/{payment_intent}/answer,"
-            " or advance the clock until it is settled",
-        ),
+        "completed": Brought("disputed failed", ENDED, _of_money("is brought by the money", "")),
         "disputed": Brought(
-            "completed failed", "is for money that arrived: wait until it is completed"
+            "completed failed", ENDED, _of_money("is for money that arrived", ", then set disputed")
         ),
         "failed": Brought(
             "disputed",
-            "is a dispute that was lost: set disputed first; one that is pending fails by"
-            " POST /_emulator/payment-intents/{payment_intent}/answer",
+            ENDED,
+            {
+                "pending": f"is the answer to its payment: {END_PAYMENT}",
+                "approved": f"is a dispute that was lost: {SETTLED}, then set disputed first",
+                "completed": "is a dispute that was lost: set disputed first",
+            },
         ),
         "canceled": Brought(
-            "", "is brought by POST /v1/transactions/{id}/cancel/ while it is pending"
+            "",
+            ENDED,
+            {"pending": "is no money of the buyer's: call POST /v1/transactions/{id}/cancel/"},
         ),
         "refunded": Brought(
-            "", "is brought by refunds of the whole amount: call POST /v1/refunds/"
+            "",
+            ENDED,
+            {
+                **_of_money("is for money that arrived", ", then POST /v1/refunds/"),
+                "completed": "is brought by refunds of the whole amount: call POST /v1/refunds/",
+                "disputed": (
+                    "is brought by refunds of the whole amount: set completed first, then call"
+                    " POST /v1/refunds/"
+                ),
+            },
         ),
     },
     CheckoutSession: {
-        "complete": Brought(
-            "", "is brought by the buyer: call POST /_emulator/checkout-sessions/{id}/pay"
-        ),
         **dict.fromkeys(OPEN_SESSION.split(), Brought(OPEN_SESSION, SESSION_ANEW)),
+        "complete": Brought(
+            "",
+            f"is brought by the buyer: {PAY_SESSION}",
+            {
+                "processing": f"is brought by the money: {END_PAYMENT}",
+                "saving": (
+                    "is brought by the operator: call POST /_emulator/checkout-sessions/{id}/answer"
+                ),
+                "expired": f"is brought by the buyer: {OPEN_FIRST} {PAY_SESSION}",
+            },
+        ),
         "processing": Brought(
             "",
-            "is brought by a payment that takes its time: call POST"
-            " /_emulator/checkout-sessions/{id}/pay with the phone +24177000006",
+            f"is brought by a payment: {PAY_SESSION} {SLOWLY}",
+            {
+                "expired": f"is brought by a payment: {OPEN_FIRST} {PAY_SESSION} {SLOWLY}",
+                "complete": SESSION_ANEW,
+            },
         ),
     },
     Refund: {
-        "succeeded": Brought(
-            "", "is brought by the money: call POST /_emulator/refunds/{id}/answer"
-        ),
         **dict.fromkeys(OPEN_REFUND.split(), Brought(OPEN_REFUND, REFUND_ANEW)),
+        "succeeded": Brought(
+            "",
+            "is brought by the money: set processing first, then call"
+            " POST /_emulator/refunds/{id}/answer",
+            {"processing": "is brought by the money: call POST /_emulator/refunds/{id}/answer"},
+        ),
     },
 }
 """Of each kind the statuses that cannot be set from every other one."""
@@ -200,9 +259,22 @@ def check(record: Record, changed: Iterable[str], status: str | None) -> None:
     for field in changed:
         if field in sentences:
             raise refused(record, field, sentences[field])
+    if isinstance(record, Transaction) and record.type == "refund":
+        return  # All of it is that of its refund.
     brought = BROUGHT.get(type(record), {}).get(status or "")
     if brought is not None and getattr(record, "status", None) not in brought.directly.split():
-        raise refused(record, "status", f"{status} {brought.by}")
+        sentence = brought.present.get(_present(record), brought.by)
+        raise refused(record, "status", f"{status} {sentence}")
+
+
+def _present(record: Record) -> str:
+    """Return a record's status, or the way that it came to it where that decides the way on."""
+    match record:
+        case Invoice(status="paid", payment_intent=None):
+            return "paid_by_hand"
+        case CheckoutSession(status="processing", payment_intent=None):
+            return "saving"
+    return str(getattr(record, "status", ""))
 
 
 def refused(record: Record, field: str, sentence: str) -> ApiError:

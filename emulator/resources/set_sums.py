@@ -28,7 +28,7 @@ from emulator.resources.payments.payment_intents import PaymentIntent
 from emulator.resources.payments.payment_links import PaymentLink
 from emulator.resources.payments.refunds import Receipt, Refund
 from emulator.resources.payments.transactions import Transaction
-from emulator.resources.reckoned_fields import COLLECTED, refused
+from emulator.resources.reckoned_fields import PAYMENT_ANEW, refused
 
 Changed = Mapping[str, Any]
 """The fields that get another value, with that value."""
@@ -174,10 +174,14 @@ def _session(
     world: World, old: CheckoutSession, new: CheckoutSession, changed: Changed
 ) -> dict[str, Any]:
     if "status" in changed and (payment := payment_intents.current_payment(world, old)) is not None:
-        response = f"POST /_emulator/payment-intents/{payment.id}/answer"
-        raise invalid_field(
-            "status", f"follows the payment under way: call {response}, or cancel it"
-        )
+        if payment.status == "succeeded":
+            raise invalid_field(
+                "status",
+                "follows its payment, which succeeded:"
+                " call POST /v1/checkout-sessions/ for another session",
+            )
+        cancel = f"POST /v1/payment-intents/{payment.id}/cancel/"
+        raise invalid_field("status", f"follows the payment under way: call {cancel} first")
     is_early = old.is_closed or new.expires_at > world.now
     closed = {"is_closed": new.status == "expired" and is_early}
     if not ("line_items" in changed or "currency" in changed):
@@ -248,8 +252,12 @@ def _intent_status(
     if old.transaction is not None or (
         owned and {old.status, new.status} - {*payment_intents.INTENTS_UNDER_WAY}
     ):
-        by = "POST /v1/payment-intents/{id}/cancel/" if new.status == "canceled" else COLLECTED
-        raise refused(old, "status", f"{new.status} follows what it pays for: {by}")
+        by = (
+            "is known by what it pays for: call POST /v1/payment-intents/{id}/cancel/"
+            if new.status == "canceled"
+            else f"cannot follow, since it pays for something: {PAYMENT_ANEW}"
+        )
+        raise refused(old, "status", f"{new.status} {by}")
     changes: dict[str, Any] = {"amount_capturable": 0}
     if new.status == "canceled":
         changes["canceled_at"] = world.now

@@ -5,13 +5,20 @@ The refusal names the field in words of the service, and what is accepted can be
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
 
-from contract_tests.contract.scenarios.test_sums_follow import EVERY_RUN, OBJECTS, Place
-from contract_tests.support.sandbox import RunningServer, Sandbox
+from contract_tests.contract.scenarios.test_sums_follow import (
+    EVERY_RUN,
+    OBJECTS,
+    PHONE,
+    Place,
+    statuses,
+)
+from contract_tests.support.sandbox import CARD, RunningServer, Sandbox
 
 OWN_KEYS = ("metadata", "data")
 """Fields whose keys are the client's own, or those of an object as it was."""
@@ -301,3 +308,76 @@ def show(sandbox: Sandbox, shown: Mapping[str, Any]) -> None:
         url = shown.get(field)
         if url and url.startswith(sandbox.url) and shown["object"] != "webhook_endpoint":
             assert sandbox.api.http.get(url).status_code < 500, url
+
+
+# -- the way that a refusal names
+
+
+STEPS = re.compile(
+    r"set (?P<first>\w+) first|(?P<path>POST /\S+/)(?=[ ,]|$)|(?P<action>POST /_emulator/\S+/\w+)"
+    r"|(?P<wait>advance the clock)|then set (?P<then>\w+)"
+)
+"""What a message says to do: statuses to set, operations to call, and time to let go by."""
+
+ELSEWHERE = ("for another", "once more", "send it")
+"""Words of a message by which another object can have the status, or another field is needed."""
+
+
+def follow(sandbox: Sandbox, object_now: Mapping[str, Any], wanted: str, message: str) -> None:
+    """Do what a message says; nothing of it may be refused."""
+    for step in STEPS.finditer(message):
+        if status := step["first"] or step["then"]:
+            ahead = {"expires_at": "2026-12-31T00:00:00Z"} if "expires_at" in message else {}
+            sandbox.control.patch(f"/objects/{object_now['id']}", {"status": status, **ahead})
+        elif step["wait"]:
+            sandbox.advance("8d")
+        else:
+            path = (step["path"] or step["action"]).removeprefix("POST ")
+            response = sandbox.api.http.post(
+                sandbox.url + path, json=body_for(sandbox, path, object_now, wanted, message)
+            )
+            assert response.status_code < 300, (message, response.text)
+
+
+def body_for(
+    sandbox: Sandbox, path: str, object_now: Mapping[str, Any], wanted: str, message: str
+) -> Mapping[str, Any]:
+    if path.endswith("/pay"):
+        setup = object_now.get("mode") == "setup"
+        buyer = {} if setup else {"customer": {"name": "Awa", "email": "awa@example.com"}}
+        return {"method": PHONE if "+24177000006" in message else CARD, **buyer}
+    if path.endswith("/answer"):
+        return {"result": "failed" if wanted == "failed" else "succeeded"}
+    if path.endswith("/confirm/") and "payment_method" in message:
+        return {"payment_method": sandbox.method()["id"]}
+    if path == "/v1/refunds/":
+        is_deposit = object_now["object"] == "transaction"
+        return {"transaction": object_now["id" if is_deposit else "transaction"]}
+    return {}
+
+
+@every_object
+def test_the_way_to_a_status_that_a_refusal_names_leads_there(name: str, sandbox: Sandbox) -> None:
+    """Or, for a payment that was made, its money goes back."""
+    object_now = made(sandbox, name)
+    path = f"/objects/{object_now['id']}"
+    sandbox.control.post("/snapshots", {"name": "before"})
+    for wanted in dict.fromkeys(statuses(object_now["object"])):
+        response = sandbox.control.request("PATCH", path, json={"status": wanted})
+        if response.status_code == 200:
+            sandbox.control.post("/snapshots/before/restore")
+            continue
+        message = response.json()["message"]
+        assert "None" not in message
+        if any(words in message for words in ELSEWHERE):
+            continue
+        assert STEPS.search(message), message
+        follow(sandbox, object_now, wanted, message)
+        if message.endswith("first"):
+            sandbox.control.patch(path, {"status": wanted})
+        reached = [sandbox.control.get(path)["status"]]
+        sandbox.advance("8d")
+        reached.append(sandbox.control.get(path)["status"])
+        is_refund = message.endswith("call POST /v1/refunds/") and wanted != "refunded"
+        assert wanted in reached or is_refund, (message, reached)
+        sandbox.control.post("/snapshots/before/restore")
