@@ -105,15 +105,15 @@ def _require_unique(world: World, record: Record, values: Body) -> None:
 
 
 def _typed(world: World, kind: type[Record], fields: Body) -> dict[str, Any]:
-    """Return the values in the record's types; 422 for metadata of another assumption (B-22)."""
+    """Return the values in the record's types; 422 for one that its type does not hold."""
     hints, values = get_type_hints(kind), {}
     if settings(world).assumptions.metadata_values == "any":
         hints["metadata"] = dict[str, Any]
     for name, value in fields.items():
         try:
             values[name] = msgspec.convert(value, hints[name])
-        except msgspec.ValidationError as error:
-            raise invalid_field(name, f"cannot be stored: {error}") from None
+        except msgspec.ValidationError:
+            raise invalid_field(name, "has a value that cannot be stored") from None
     return values
 
 

@@ -143,6 +143,31 @@ def test_a_reset_says_how_the_world_starts(sandbox: Sandbox) -> None:
     assert sandbox.control.post("/reset")["settings"]["tax_rate"] == 0
 
 
+@pytest.mark.parametrize(
+    ("fixtures", "param"),
+    [
+        ({"settings": {"tax_rate": "x"}}, "fixtures.settings.tax_rate"),
+        ({"settings": {"mobile_money": "x"}}, "fixtures.settings.mobile_money"),
+        ({"settings": {"assumptions": {"metadata_values": 1}}}, "fixtures.settings.assumptions."),
+        ({"settings": {"strange": 1}}, "fixtures.settings.strange"),
+        ({"settings": 1}, "fixtures.settings"),
+        ({"apps": {"shop": {"settings": {"tax_rate": -1}}}}, "fixtures.apps.shop.settings.tax"),
+        ({"apps": {"shop": {"strange": 1}}}, "fixtures.apps.shop.strange"),
+        ({"strange": 1}, "fixtures.strange"),
+    ],
+    ids=str,
+)
+def test_a_wrong_fixture_of_a_reset_is_refused_in_words_of_the_document(
+    sandbox: Sandbox, fixtures: dict[str, Any], param: str
+) -> None:
+    """As a wrong setting is: no text of a library."""
+    error = sandbox.control.rejected(
+        "POST", "/reset", 422, "INVALID_FIELD", json={"fixtures": fixtures}
+    )
+    assert error["param"].startswith(param)
+    assert "`" not in error["message"]
+
+
 SAMPLE = re.compile(
     r"payments_emulator_(?P<name>[a-z_]+)(?:\{(?P<labels>[^}]*)\})? (?P<value>-?[0-9.e+]+)"
 )
