@@ -464,6 +464,29 @@ def test_the_operator_declines_a_refund_later_as_arranged(sandbox: Sandbox) -> N
     assert sandbox.api.get(f"/refunds/{first['id']}/")["status"] == "succeeded"
 
 
+@pytest.mark.parametrize("after", ["0s", "1h", "2d"])
+def test_a_refund_is_answered_at_the_time_that_is_arranged(sandbox: Sandbox, after: str) -> None:
+    """B-94: before as after the time that is documented for its method, three business days."""
+    deposit = sandbox.deposit(sandbox.method())["id"]
+    arrange(sandbox, {"refund_after": after})
+    refund = sandbox.api.post("/refunds/", {"transaction": deposit})
+    sandbox.advance(after)
+    ended = sandbox.shown(refund)
+    assert (ended["status"], ended["refunded_at"]) == ("succeeded", sandbox.now)
+
+
+def test_a_payment_is_answered_at_the_time_that_is_arranged(sandbox: Sandbox) -> None:
+    """B-94: whatever the magic value of a slow phone and the setting say."""
+    slow = {"type": "mobile_money", "phone": "+24177000006"}
+    sandbox.settings(operator_delay=3600)
+    for method in (slow, None):
+        arrange(sandbox, {"answer_after": "5s"})
+        paid = sandbox.buy(sandbox.session(), method)
+        assert paid["status"] == "requires_action"
+        sandbox.advance("5s")
+        assert sandbox.shown(paid)["status"] == "succeeded"
+
+
 @pytest.mark.parametrize(
     ("then", "stored"),
     [

@@ -166,9 +166,11 @@ def on_payment(
     delay = answers_after(world, magic)
     if fault is not None:
         code = (arranged and arranged.code) or magic.code
+        after = timedelta(seconds=fault.seconds)
         return OperatorDecision(
             code=code or (DEFAULT_FAILURE_CODE["payment"] if fault.then.refused else None),
-            due=_later(world, max(delay, timedelta(seconds=fault.seconds))),
+            # Nobody who has the time to answer is said not to have answered.
+            due=_later(world, max(delay, after) if code == UNANSWERED else after),
             returns=fault.then.returns,
         )
     if arranged is not None:
@@ -240,7 +242,7 @@ def on_refund(
     due = _refund_due(world, details.type)
     fault = _refund_fault(world, details) if world.holds(faults.Fault) else None
     if fault is not None:
-        due = max(due, _later(world, timedelta(seconds=fault.seconds)))
+        due = _later(world, timedelta(seconds=fault.seconds))
         refused = DEFAULT_FAILURE_CODE["refund"] if fault.then.refused else None
         return OperatorDecision(code=(arranged and arranged.code) or refused, due=due)
     if arranged is not None:
