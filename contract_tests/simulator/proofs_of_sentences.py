@@ -483,7 +483,8 @@ OF_SESSIONS: Mapping[str, Proof] = {
         status("processing"), planned("saving_until_day", "checkout_session.unconfirmed")
     ),
     "{saving_method} is being saved; the operator answers on {saving_until_day}.": both(
-        status("processing"), planned("saving_until_day", "checkout_session.answer")
+        status("processing"),
+        planned("saving_until_day", "checkout_session.answer", "checkout_session.unconfirmed"),
     ),
     "Completed by its buyer.": status("complete"),
     "The payment failed, with {last_failure}; the buyer can try again.": both(

@@ -13,6 +13,8 @@ from contract_tests.support.sandbox import CARD, CHARGED, FAILED, FAILING_PHONE,
 
 SLOW = "+24177000010"
 PHONE = "+24177123456"
+SILENT = "+24177000003"
+TRIAL = {"interval": "month", "trial_period_days": 7}
 
 
 def explained(sandbox: Sandbox, what: Any, language: str = "en") -> Any:
@@ -149,6 +151,27 @@ def test_an_invoice_that_is_charged_again_is_not_let_fall_overdue(sandbox: Sandb
     [invoice] = sandbox.api.get("/invoices/")["data"]
     assert said(sandbox, invoice).endswith("It is charged again on 2 Jan 2026.")
     assert "advance_overdue" not in offered(sandbox, invoice)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"mode": "setup", "line_items": []}, {"mode": "subscription", "subscription_data": TRIAL}],
+    ids=["setup", "trial"],
+)
+def test_a_number_that_is_saved_waits_for_the_operator_and_for_no_phone(
+    sandbox: Sandbox, fields: dict[str, Any]
+) -> None:
+    """B-58: after ``operator_delay``, as a payment; nobody is said to have to confirm it."""
+    sandbox.settings(operator_delay=3600, mobile_money="handset")
+    session = sandbox.session(customer=sandbox.customer()["id"], **fields)
+    for phone, after, status in ((SILENT, "3m", "payment_failed"), (PHONE, "1h", "complete")):
+        sandbox.buy(session, {"type": "mobile_money", "phone": phone})
+        [one] = explained(sandbox, session)["under_way"]
+        assert (one["kind"], one["waits_for"]) == ("saving", "operator")
+        assert "is being saved; the operator answers on" in said(sandbox, session)
+        assert sandbox.control.get(f"/phones/{phone}")["data"] == []
+        sandbox.advance(after)
+        assert sandbox.status(session) == status
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from emulator.presentation.languages.language import Language
 from emulator.resources.billing import renewals, subscription_operations, subscriptions
 from emulator.resources.billing.invoices import Invoice
 from emulator.resources.billing.subscriptions import Subscription
+from emulator.resources.checkout import hosted_payments
 from emulator.resources.checkout.checkout_sessions import CheckoutSession
 from emulator.resources.customers import payment_details
 from emulator.resources.customers.customer_records import Customer
@@ -363,7 +364,7 @@ def _refund(world: World, refund: Refund, deposit: Transaction, language: Langua
 def _saving(world: World, session: CheckoutSession, language: Language) -> UnderWay:
     answer = _job(world, session.id, "checkout_session.answer", "checkout_session.unconfirmed")
     details = session.instrument
-    is_checked = answer is not None and answer.name == "checkout_session.unconfirmed"
+    is_checked = hosted_payments.asks_for_check(world, session)
     method = instrument(details.type, details.details, language) if details else ""
     return UnderWay(
         object=session.id,

@@ -207,13 +207,14 @@ def on_save(
 ) -> OperatorDecision:
     """Decide whether a method can be saved without a payment, as a payment would end (B-58).
 
-    A bank account is saved at once, since no funds have to arrive (B-54).
+    A bank account is saved at once, since no funds have to arrive (B-54). No phone is asked.
     """
     magic = payment_details.magic_of(world, details)
     arranged = consume(
         world, "payment", customer=customer, amount=0, payment_method_type=details.type
     )
-    due = world.now if details.type == "bank_transfer" else _later(world, magic.after)
+    delay = magic.after or timedelta(seconds=settings(world).operator_delay)
+    due = world.now if details.type == "bank_transfer" else _later(world, delay)
     if arranged is not None:
         return OperatorDecision(code=arranged.code, due=due)
     return _card_check(world, latest) if magic.step else OperatorDecision(code=magic.code, due=due)
