@@ -123,6 +123,10 @@ RULED: Mapping[str, Case] = {
     "createPaymentLink": Case(
         {"amount": 5, "max_usage": 3, "expires_at": LONG_AGO, "redirect_url.success": "x"}
     ),
+    "createPaymentLink that is limited": Case(
+        {"max_usage": 0, "expires_at": LONG_AGO, "amount": 5},
+        {"currency": "XAF", "amount": 500, "validity_type": "limited", "max_usage": 5},
+    ),
     "createPaymentLink to products": Case(
         {
             "products.0": "{archived}",
@@ -158,6 +162,7 @@ RULED: Mapping[str, Case] = {
     "createPaymentMethod": Case(
         {
             "number": "4242 4242 4242 4241",
+            "exp_month": 13,
             "exp_year": 2020,
             "cvc": "x",
             "iban": "x",
@@ -262,6 +267,57 @@ def test_any_two_violations_are_reported_together(
         )
         assert set(response["errors"]) == {one, two, *always}, (one, two)
         assert response["message"] == f"Invalid fields: {', '.join(response['errors'])}."
+
+
+DEPENDS = {
+    "createProduct": {"unit_amount": {"currency", "price_type"}},
+    "createSubscriptionPlan": {"amount": {"currency"}},
+    "createSubscription": {
+        "unit_amount": {"plan", "currency"},
+        "interval": {"plan"},
+        "interval_count": {"plan"},
+        "currency": {"plan"},
+        "payment_method": {"customer"},
+    },
+    "updateInvoice": {"currency": {"line_items"}},
+    "createRefund": {"amount": {"transaction"}},
+    "createCheckoutSession": {"customer_email": {"customer"}, "subscription_data": {"mode"}},
+    "createPaymentLink": {
+        "amount": {"currency", "payment_link_type", "products"},
+        "max_usage": {"validity_type"},
+        "products.0": {"payment_link_type"},
+    },
+    "createPaymentIntent": {"amount": {"currency"}, "payment_method": {"customer"}},
+    "createPaymentMethod": {field: {"type"} for field in ("number", "exp_year", "iban", "phone")},
+}
+"""The fields on whose value it depends whether a rule is broken by another field."""
+
+
+@pytest.mark.parametrize("name", RULED)
+def test_a_rule_is_judged_whatever_field_it_does_not_depend_on_is_malformed(
+    sandbox: Sandbox, factory: ObjectFactory, name: str
+) -> None:
+    case, id, kinds = prepared(sandbox, factory, name), name.partition(" ")[0], kinds_of(name)
+    for field in [field for field in case.invalid if kinds[field] == "rule"]:
+        others = fields_of(id).keys() - DEPENDS.get(id, {}).get(field, set())
+        for other in others - {field.partition(".")[0]}:
+            part = flat(SERVICE, fields_of(id)[other]).node
+            malformed: Any = {} if part.get("type") == "array" else [{}]
+            body = {**case.body(field), other: malformed}
+            _, fields = violations(sandbox, case, body)
+            assert field in fields, other
+
+
+def test_a_limit_of_a_link_is_judged_beside_a_malformed_one(sandbox: Sandbox) -> None:
+    link = sandbox.link(validity_type="limited", max_usage=5)
+    error = sandbox.api.rejected(
+        "PATCH",
+        f"/payment-links/{link['id']}/",
+        422,
+        "VALIDATION_ERROR",
+        json={"max_usage": 0, "expires_at": LONG_AGO},
+    )
+    assert error["errors"].keys() == {"max_usage", "expires_at"}
 
 
 def test_each_check_has_its_case() -> None:

@@ -258,13 +258,12 @@ def _check(violations: Violations, world: World, fields: Fields, type: str) -> N
         ):
             raise invalid_field("number", "the check digit (Luhn) is wrong")
     with violations:
-        if type == "bank_card" and "exp_year" in fields and "exp_month" in fields:
+        if type == "bank_card" and "exp_year" in fields:
             year = fields["exp_year"]
-            if _end_of_month(year, fields["exp_month"]) <= world.now:
-                raise invalid_field(
-                    "exp_month" if year == int(world.now[:4]) else "exp_year",
-                    "the card has expired",
-                )
+            if year < int(world.now[:4]):
+                raise invalid_field("exp_year", "the card has expired")
+            if "exp_month" in fields and _end_of_month(year, fields["exp_month"]) <= world.now:
+                raise invalid_field("exp_month", "the card has expired")
     with violations:
         if type == "bank_transfer" and "iban" in fields:
             _iban(fields["iban"])

@@ -68,19 +68,22 @@ def _method(
     """Return the method of the body, if it names one; it must be usable."""
     method = _optional(world, PaymentMethod, body, "payment_method")
     if method is not None:
-        _require_usable(world, method, customer, body.get("payment_method_types") or EVERY_TYPE)
+        _require_usable(world, method, customer)
+        _require_type(method, body.get("payment_method_types") or EVERY_TYPE)
     return method
 
 
-def _require_usable(
-    world: World, method: PaymentMethod, customer: Customer | None, types: tuple[str, ...]
-) -> None:
-    """Raise 422 for a method inactive, another customer's or of a wrong type (B-15, B-55)."""
+def _require_usable(world: World, method: PaymentMethod, customer: Customer | None) -> None:
+    """Raise 422 for an inactive method or another customer's, 403 for a forbidden one (B-55)."""
     if method.status != "active":
         raise invalid_field("payment_method", f"this method is {method.status}")
     if customer is not None and method.customer != customer.id:
         raise invalid_field("payment_method", "this method belongs to another customer")
     security_profiles.check_method(world, method.type)
+
+
+def _require_type(method: PaymentMethod, types: tuple[str, ...]) -> None:
+    """Raise 422 for a method of another type (B-15)."""
     if method.type not in types:
         raise invalid_field(
             "payment_method", f"{method.type} is not allowed here", "PAYMENT_METHOD_NOT_SUPPORTED"
@@ -96,9 +99,8 @@ def confirm(world: World, id: str, body: Body) -> PaymentIntent:
         if STATE_MACHINE.allows(intent, "choose"):
             chosen = _optional(world, PaymentMethod, body, "payment_method")
             if chosen is not None:
-                _require_usable(
-                    world, chosen, world.get(Customer, intent.customer), intent.payment_method_types
-                )
+                _require_usable(world, chosen, world.get(Customer, intent.customer))
+                _require_type(chosen, intent.payment_method_types)
     violations.done()
     method_id = body.get("payment_method") or intent.payment_method
     if method_id is None or not STATE_MACHINE.allows(intent, "choose"):
@@ -115,9 +117,8 @@ def confirm(world: World, id: str, body: Body) -> PaymentIntent:
         security_profiles.check_amount(world, intent.amount)
         return payment_intents.charge(world, intent, copy, payment_method=method_id)
     method = get_or_404(world, PaymentMethod, method_id, "payment_method")
-    _require_usable(
-        world, method, world.get(Customer, intent.customer), intent.payment_method_types
-    )
+    _require_usable(world, method, world.get(Customer, intent.customer))
+    _require_type(method, intent.payment_method_types)
     security_profiles.check_amount(world, intent.amount)
     return payment_intents.confirm(world, intent, method)
 

@@ -98,8 +98,7 @@ def create(world: World, body: Body) -> PaymentLink:
         )
     with violations:
         types = payment_details.offered(world, body)
-    with violations:
-        _check_limits(violations, world, body, body["validity_type"])
+    _check_limits(violations, world, body)
     with violations:
         if (
             body["validity_type"] == "limited"
@@ -161,20 +160,22 @@ def _products(
 def _limits(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return ``max_usage`` and ``expires_at`` of the body, as they are stored."""
     limits = {field: body[field] for field in LIMITS if field in body}
-    if limits.get("expires_at") is not None:
-        limits["expires_at"] = calendar.normalise(limits["expires_at"])
+    if "expires_at" in limits:
+        limits["expires_at"] = _end(body)
     return limits
 
 
+def _end(body: Mapping[str, Any]) -> str | None:
+    ends = body.get("expires_at")
+    return None if ends is None else calendar.normalise(ends)
+
+
 def _check_limits(
-    violations: Violations,
-    world: World,
-    body: Body,
-    validity_type: str,
-    link: PaymentLink | None = None,
+    violations: Violations, world: World, body: Body, link: PaymentLink | None = None
 ) -> None:
     for field in LIMITS:
         with violations:
+            validity_type = body["validity_type"] if link is None else link.validity_type
             if (
                 field in body
                 and validity_type != "limited"
@@ -182,7 +183,7 @@ def _check_limits(
             ):
                 raise invalid_field(field, "goes with the validity type limited only")
     with violations:
-        ends = _limits(body).get("expires_at")
+        ends = _end(body)
         # A client may send back what it has read of a link whose time is over.
         is_kept = link is not None and ends == link.expires_at
         if ends is not None and ends <= world.now and not is_kept:
@@ -198,7 +199,7 @@ def update(world: World, id: str, body: Body) -> PaymentLink:
     link = get_or_404(world, PaymentLink, id)
     violations = Violations(body)
     changes: dict[str, Any] = {}
-    _check_limits(violations, world, body, link.validity_type, link)
+    _check_limits(violations, world, body, link)
     with violations:
         if "payment_method_types" in body:
             changes["payment_method_types"] = payment_details.offered(world, body)
