@@ -23,9 +23,11 @@ class CompiledSchema:
         # Loaded on first use: a start validates nothing.
         import jsonschema_rs
 
-        return jsonschema_rs.Draft4Validator(
-            to_draft4(self.source), validate_formats=True, formats=FORMATS
-        )
+        return jsonschema_rs.Draft4Validator(self._draft4, validate_formats=True, formats=FORMATS)
+
+    @cached_property
+    def _draft4(self) -> Any:
+        return to_draft4(self.source)
 
     def accepts(self, value: object) -> bool:
         """Return whether a value is valid; quicker than :meth:`violations`."""
@@ -33,7 +35,8 @@ class CompiledSchema:
 
     def violations(self, value: object) -> list[Violation]:
         errors = self._validator.iter_errors(_cut(value, self.source))
-        violations = [*islice(chain.from_iterable(map(violations_of, errors)), MAX_VIOLATIONS)]
+        by_error = chain.from_iterable(violations_of(error, self._draft4) for error in errors)
+        violations = [*islice(by_error, MAX_VIOLATIONS)]
         # The check of a format includes its pattern, and says more.
         formats = {violation.path for violation in violations if violation.keyword == "format"}
         by_text = {

@@ -11,6 +11,7 @@ import msgspec
 from emulator.core.errors import ERRORS, ApiError, named
 from emulator.core.limits import METADATA_KEY
 from emulator.document.published import CODES
+from emulator.document.tree import at
 from emulator.web import url_formats
 from emulator.web.formats import EXPLAINED, EXPLAINED_PATTERNS
 
@@ -30,8 +31,8 @@ class Violation(NamedTuple):
 # -- from the errors of the library to violations
 
 
-def violations_of(error: Any) -> Iterator[Violation]:
-    """Yield the violations of an error of ``jsonschema_rs``, in our words."""
+def violations_of(error: Any, schema: Any) -> Iterator[Violation]:
+    """Yield the violations of a schema's error of ``jsonschema_rs``, in our words."""
     kind = error.kind
     path = ".".join(map(str, error.instance_path))
     if kind.name == "required":
@@ -47,9 +48,9 @@ def violations_of(error: Any) -> Iterator[Violation]:
     elif kind.name == "oneOf" and all(
         part.kind.name in ("required", "not") for part in chain(*kind.context)
     ):
-        yield _choice(error, path)
+        yield from _choice(error, path, schema)
     elif kind.name in ("anyOf", "oneOf") and kind.context:
-        yield from _closest(error, path)
+        yield from _closest(error, path, schema)
     else:
         sentence = _sentence(kind, error)
         code = "INVALID_CURRENCY" if sentence == EXPLAINED["currency"] else "INVALID_FIELD"
@@ -68,21 +69,24 @@ def _under(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
 
 
-def _choice(error: Any, path: str) -> Violation:
-    """Return the violation of a choice of fields, of which exactly one must be given."""
-    absent = [
-        part.kind.property for part in chain(*error.kind.context) if part.kind.name == "required"
+def _choice(error: Any, path: str, schema: Any) -> Iterator[Violation]:
+    """Yield the violations of a choice of fields, of which exactly one must be given.
+
+    The first of them is missing where none is given; of several each is wrong (B-12).
+    """
+    alternatives = [
+        name for part in at(schema, tuple(error.schema_path)) for name in part["required"]
     ]
-    present = [name for name in error.instance if name not in absent]
-    sentence = (
-        f"only one of {', '.join(present)} can be given"
-        if present
-        else f"one of {', '.join(absent)} is required"
-    )
-    return Violation(path, "oneOf", sentence, "VALIDATION_ERROR")
+    present = [name for name in alternatives if name in error.instance]
+    if present:
+        sentence = f"only one of {', '.join(present)} can be given"
+        yield from (Violation(_under(path, name), "oneOf", sentence) for name in present)
+    else:
+        sentence = f"one of {', '.join(alternatives)} is required"
+        yield Violation(_under(path, alternatives[0]), "oneOf", sentence, "MISSING_FIELD")
 
 
-def _closest(error: Any, path: str) -> Iterator[Violation]:
+def _closest(error: Any, path: str, schema: Any) -> Iterator[Violation]:
     """Yield the violations of the alternative whose type fits; alternatives differ in type."""
     depth, types = len(error.instance_path), []
     for branch in error.kind.context:
@@ -91,7 +95,7 @@ def _closest(error: Any, path: str) -> Iterator[Violation]:
         ]
         if not wrong:
             for part in branch:
-                yield from violations_of(part)
+                yield from violations_of(part, schema)
             return
         types += [name for part in wrong for name in part.kind.types]
     yield Violation(path, "type", _one_of(types))

@@ -93,18 +93,24 @@ def test_the_present_instant_is_not_past(sandbox: Sandbox) -> None:
 def test_of_the_alternatives_exactly_one_is_given(sandbox: Sandbox) -> None:
     """control-api.md: else 422."""
     two = {"by": "1d", "to": "2027-01-01T00:00:00Z"}
-    for body, sentence in (
-        ({}, "one of by, to, until, until_event is required"),
-        (two, "only one of by, to can be given"),
-        (
-            two | {"until": "next", "until_event": "invoice.paid"},
-            "only one of by, to, until, until_event can be given",
-        ),
+    four = two | {"until": "next", "until_event": "invoice.paid"}
+    missing = {"by": ["one of by, to, until, until_event is required"]}
+    wrong = {"zz": ["unknown field"]}
+    some = {name: ["only one of by, to can be given"] for name in two}
+    all = {name: ["only one of by, to, until, until_event can be given"] for name in four}
+    for body, code, errors in (
+        ({}, "MISSING_FIELD", missing),
+        ({"zz": 1}, "VALIDATION_ERROR", missing | wrong),
+        (two, "VALIDATION_ERROR", some),
+        (two | {"zz": 1}, "VALIDATION_ERROR", some | wrong),
+        (four, "VALIDATION_ERROR", all),
     ):
-        rejected = sandbox.control.rejected(
-            "POST", "/clock/advance", 422, "VALIDATION_ERROR", json=body
-        )
-        assert (rejected["message"], sandbox.now) == (sentence, START)
+        rejected = sandbox.control.rejected("POST", "/clock/advance", 422, code, json=body)
+        assert (rejected["errors"], sandbox.now) == (errors, START)
+    rejected = sandbox.control.rejected(
+        "POST", "/rewind", 422, "VALIDATION_ERROR", json={"steps": 1, "to": "req_1", "zz": 1}
+    )
+    assert rejected["errors"].keys() == {"steps", "to", "zz"}
 
 
 def test_until_next_goes_from_job_to_job(sandbox: Sandbox) -> None:
