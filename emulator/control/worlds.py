@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from collections import ChainMap
 from collections.abc import AsyncGenerator, Iterator
 from typing import Any
 
@@ -24,7 +25,7 @@ from emulator.core.limits import SNAPSHOTS
 from emulator.core.lists import Page, Query
 from emulator.core.records import Record
 from emulator.core.unit_of_work import Event
-from emulator.core.violations import Body
+from emulator.core.violations import Body, Violations, ruled_by
 from emulator.core.world import World, encode
 from emulator.engine.clock import ClockMode, parse_start
 from emulator.engine.engine import Engine
@@ -37,7 +38,13 @@ from emulator.presentation.languages.catalogs import languages
 from emulator.presentation.pictures import read_logo
 from emulator.resources.app.clients import Key
 from emulator.resources.app.idempotency import StoredResponse
-from emulator.resources.app.settings import OLDER_SETTINGS, changed, settings, values_of_assumptions
+from emulator.resources.app.settings import (
+    OLDER_SETTINGS,
+    changed,
+    check,
+    settings,
+    values_of_assumptions,
+)
 from emulator.resources.faults import TRACES
 from emulator.resources.simulation.emails import Email
 from emulator.web.context import Stream
@@ -88,20 +95,26 @@ def _summary(runtime: Runtime) -> dict[str, Any]:
     }
 
 
-async def update(runtime: Runtime, body: Body) -> dict[str, Any]:
-    """PATCH /app: changes the settings that are sent, at once."""
-    await runtime.serve(change_settings, {"changes": body.get("settings", {})}, None)
-    return app_view(runtime.world)
-
-
-def change_settings(world: World, changes: Body) -> None:
+def change_settings(world: World, body: Body) -> None:
     """Change settings; 422 for invalid values and for values that contradict each other."""
+    changes: Any = body.get("settings", {})
+    violations = Violations(body)
+    own = msgspec.to_builtins(settings(world))
+    check(violations, ChainMap(changes, own), read_logo, "settings.")
+    violations.done()
     try:
         new = changed(settings(world), changes, read_logo)
     except ValueError as error:
         raise invalid_field("settings", str(error)) from None
     names = {*changes, *(OLDER_SETTINGS if "assumptions" in changes else ())}
     world.replace(settings(world), **{name: getattr(new, name) for name in names})
+
+
+@ruled_by(change_settings)
+async def update(runtime: Runtime, body: Body) -> dict[str, Any]:
+    """PATCH /app: changes the settings that are sent, at once."""
+    await runtime.serve(change_settings, {"body": body}, None)
+    return app_view(runtime.world)
 
 
 # -- the reset: a new world, settings and clock included

@@ -73,12 +73,22 @@ class RulesChecked(Exception):
 
 
 def with_rules(function: F) -> F:
-    function.__dict__["has_rules"] = True
+    function.__dict__["rules"] = function
     return function
 
 
+def ruled_by(rules: Callable[..., Any]) -> Callable[[F], F]:
+    """Return the decorator of an operation whose rules are checked by a function of the world."""
+
+    def decorate(function: F) -> F:
+        function.__dict__["rules"] = rules
+        return function
+
+    return decorate
+
+
 def has_rules(function: Callable[..., Any]) -> bool:
-    return getattr(function, "has_rules", False)
+    return hasattr(function, "rules")
 
 
 def broken_rules(
@@ -87,7 +97,7 @@ def broken_rules(
     """Return the violations of an operation's rules by the valid part of an invalid body."""
     if has_rules(function):
         try:
-            started = function(world, body=body, **path)
+            started = function.__dict__["rules"](world, body=body, **path)
             if isgenerator(started):  # one that asks for the outcome of an effect later
                 next(started)
         except RulesChecked as checked:

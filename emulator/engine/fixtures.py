@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from emulator.core.calendar import Timestamp
+from emulator.core.errors import ApiError
 from emulator.document.iso_codes import countries, currencies
 from emulator.engine.clock import ClockMode
 from emulator.engine.reference_data import read_yaml
@@ -77,9 +78,11 @@ class Fixtures:
         """Return an App's first settings. Invalid: ``ValueError``, ``msgspec.ValidationError``."""
         start = Settings()
         for fixture in (*self._all, *more):
-            start = changed(start, fixture.settings, read_logo)
-            own = fixture.apps.get(app, AppFixture()).settings
-            start = changed(start, own, read_logo)
+            for changes in (fixture.settings, fixture.apps.get(app, AppFixture()).settings):
+                try:
+                    start = changed(start, changes, read_logo)
+                except ApiError as error:
+                    raise ValueError(_sentences(error)) from None
         if unknown := set(start.currencies) - currencies().keys():
             raise ValueError(f"currencies: {min(unknown)} is not a code of ISO 4217")
         if unknown := set(start.countries) - countries():
@@ -110,6 +113,11 @@ class Fixtures:
                 f"{file}: {invalid[0]!r} is not a secret key; they read sk_test_NAME or"
                 " sk_prod_NAME"
             )
+
+
+def _sentences(error: ApiError) -> str:
+    """Return the faults of an error in one line."""
+    return "; ".join(f"{name}: {', '.join(why)}" for name, why in (error.errors or {}).items())
 
 
 def _files(path: Path) -> list[Path]:

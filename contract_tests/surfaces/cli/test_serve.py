@@ -181,7 +181,7 @@ BROKEN = {
     "a wrong value": (b"settings: {tax_rate: high}", "tax_rate"),
     "a currency that is not enabled": (
         b"settings: {main_currency: GBP}",
-        "main_currency GBP is not among currencies",
+        "main_currency: GBP is not among currencies",
     ),
     "a day of retries twice": (
         b"settings: {renewal_retry_days: [1, 1]}",

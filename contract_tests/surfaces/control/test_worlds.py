@@ -7,6 +7,7 @@ import re
 from base64 import b64decode
 from collections.abc import Callable, Mapping
 from copy import deepcopy
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -292,6 +293,24 @@ def test_a_wrong_setting_is_rejected_without_any_change(sandbox: Sandbox) -> Non
         )
         assert (response.status_code, says in response.json()["message"]) == (422, True), wrong
         assert settings(sandbox) == before
+
+
+def test_all_faults_of_settings_are_reported_by_their_paths(sandbox: Sandbox) -> None:
+    """B-12: those of form and of the rules alike, so that any two are told together."""
+    faults: dict[str, Any] = {
+        "main_currency": "GBP",
+        "renewal_retry_days": [3, 1],
+        "trusted_proxies.1": ["127.0.0.1", "x"],
+        "merchant.logo": {"logo": "x"},
+        "tax_rate": 101,
+        "assumptions.success_url": {"success_url": "never"},
+        "no_such_setting": 1,
+    }
+    for paths in [[path] for path in faults] + [*map(list, combinations(faults, 2))]:
+        body = {"settings": {path.partition(".")[0]: faults[path] for path in paths}}
+        code = "INVALID_FIELD" if len(paths) == 1 else "VALIDATION_ERROR"
+        error = sandbox.control.rejected("PATCH", "/app", 422, code, json=body)
+        assert error["errors"].keys() == {f"settings.{path}" for path in paths}
 
 
 def test_what_is_not_sent_stays_as_it_is(sandbox: Sandbox, live: Sandbox) -> None:

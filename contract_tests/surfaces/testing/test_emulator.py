@@ -121,7 +121,7 @@ def test_without_a_server_one_is_started_which_is_gone_with_the_block() -> None:
     ("settings", "message"),
     [
         ({"tax": 1}, "tax is not a setting"),
-        ({"main_currency": "GBP"}, "main_currency GBP is not among currencies"),
+        ({"main_currency": "GBP"}, "main_currency: GBP is not among currencies"),
         ({"currencies": ["XAF", "ABC"]}, "ABC is not a code of ISO 4217"),
         ({"countries": ["ZZ"]}, "ZZ is not a code of ISO 3166-1"),
         ({"renewal_retry_days": [1, 1]}, "each day must be later than the one before"),

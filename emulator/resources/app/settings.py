@@ -9,7 +9,9 @@ from typing import Annotated, Any, ClassVar, Literal
 import msgspec
 from msgspec import Meta
 
+from emulator.core.errors import invalid_field
 from emulator.core.records import Record
+from emulator.core.violations import Violations
 from emulator.core.world import World
 from emulator.resources.app.clients import network
 
@@ -161,7 +163,7 @@ def changed(
     """Return changed settings; ``assumptions`` are merged with the present ones (B-90, B-99).
 
     ``read_logo`` reads the picture of a ``data:`` URI, or raises ``ValueError`` with a sentence.
-    Raises ``ValueError`` with a sentence for a wrong name or value.
+    Raises ``ValueError`` with a sentence for a wrong name or value, and the error of the rules.
     """
     if not changes:
         return old
@@ -184,25 +186,43 @@ def changed(
             "assumptions": {**msgspec.to_builtins(old.assumptions), **newer},
         }
     new = msgspec.convert({**msgspec.to_builtins(old), **changes}, Settings)
-    _check(new, read_logo)
+    violations = Violations(changes)
+    check(violations, msgspec.to_builtins(new), read_logo)
+    violations.done()
     return new
 
 
-def _check(new: Settings, read_logo: Callable[[str], object]) -> None:
-    if new.main_currency not in new.currencies:
-        raise ValueError(f"main_currency {new.main_currency} is not among currencies")
-    if any(day >= later for day, later in pairwise(new.renewal_retry_days)):
-        raise ValueError("renewal_retry_days: each day must be later than the one before")
-    for text in new.trusted_proxies:
-        try:
-            network(text)
-        except ValueError:
-            message = (
-                f"trusted_proxies: {text[:60]!r} is no address and no CIDR range without host bits"
-            )
-            raise ValueError(message) from None
-    if new.merchant is not None and new.merchant.logo is not None:
-        try:
-            read_logo(new.merchant.logo)
-        except ValueError as error:
-            raise ValueError(f"merchant.logo {error}") from error
+def check(
+    violations: Violations,
+    fields: Mapping[str, Any],
+    read_logo: Callable[[str], object],
+    prefix: str = "",
+) -> None:
+    """Check the rules between settings and beyond their form; ``prefix`` begins the paths."""
+    with violations:
+        if fields["main_currency"] not in fields["currencies"]:
+            sentence = f"{fields['main_currency']} is not among currencies"
+            raise invalid_field(f"{prefix}main_currency", sentence)
+    with violations:
+        if any(day >= later for day, later in pairwise(fields["renewal_retry_days"])):
+            sentence = "each day must be later than the one before"
+            raise invalid_field(f"{prefix}renewal_retry_days", sentence)
+    with violations:
+        for number, text in enumerate(fields["trusted_proxies"]):
+            with violations:
+                _check_network(text, f"{prefix}trusted_proxies.{number}")
+    with violations:
+        merchant = fields["merchant"]
+        if merchant is not None and (logo := merchant.get("logo")) is not None:
+            try:
+                read_logo(logo)
+            except ValueError as error:
+                raise invalid_field(f"{prefix}merchant.logo", str(error)) from None
+
+
+def _check_network(text: str, param: str) -> None:
+    try:
+        network(text)
+    except ValueError:
+        sentence = f"{text[:60]!r} is no address and no CIDR range without host bits"
+        raise invalid_field(param, sentence) from None
