@@ -84,6 +84,9 @@ def _target(value: str) -> str:
     metavar="AMOUNT",
     help="Where the buyer chooses it: '15.50 EUR', or minor units such as 1550.",
 )
+@click.option(
+    "--product", type=ID, metavar="ID", help="Product to buy, where a link sells several."
+)
 @click.option("--quantity", type=Integer(1), metavar="N", help="Quantity, where the buyer chooses.")
 @no_wait
 @printed(
@@ -91,7 +94,9 @@ def _target(value: str) -> str:
     then=lambda paid: f"explain {paid['id']}",
     status=_exit_status,
 )
-def pay(emulator: ControlClient, target: str, *, no_wait: bool, **chosen: Any) -> Any:
+def pay(
+    emulator: ControlClient, target: str, *, product: str | None, no_wait: bool, **chosen: Any
+) -> Any:
     """Pay a checkout session, a payment link or an invoice.
 
     \b
@@ -117,6 +122,8 @@ def pay(emulator: ControlClient, target: str, *, no_wait: bool, **chosen: Any) -
         raise click.UsageError(str(error)) from None
     if _asks_who_pays(payable):
         body["customer"] = {"name": "New Buyer", "email": f"{id.lower()}@example.com"}
+    if product is not None:
+        body["product"] = emulator.whole_id(product)
     if quantity is not None:
         body["quantity"] = quantity
     return emulator.post(path.removeprefix("/_emulator"), body, **(RACING if no_wait else {}))

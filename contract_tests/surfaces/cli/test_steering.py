@@ -240,6 +240,14 @@ def test_a_session_that_charges_nothing_is_paid_in_one_line(sandbox: Sandbox, cl
         assert (paid["object"], paid["status"]) == ("checkout_session", "complete")
 
 
+def test_one_of_a_links_products_is_paid(sandbox: Sandbox, cli: Cli) -> None:
+    products = [sandbox.product(unit_amount=amount)["id"] for amount in (500, 700)]
+    link = sandbox.link(payment_link_type="product", amount=..., products=products)["id"]
+    assert "the link sells several" in cli("pay", link).errors
+    (paid,) = cli("pay", link, "--product", products[1][:20], "--json").objects
+    assert (paid["status"], paid["amount"]) == ("succeeded", 700)
+
+
 def test_the_url_of_a_page_is_paid(sandbox: Sandbox, cli: Cli) -> None:
     for url in (
         sandbox.session()["url"],
