@@ -13,10 +13,10 @@ from typing import Any
 
 from contract_tests.simulator import deposits
 from contract_tests.simulator.deposits import DISPUTES, Deposit, Money, NotAllowed
-from contract_tests.support.settings import DEFAULTS
+from contract_tests.support.settings import SHOWN
 
 DAY = timedelta(days=1)
-RETRY_DAYS = DEFAULTS["renewal_retry_days"]
+RETRY_DAYS = SHOWN["renewal_retry_days"]
 PAID = ("payment_intent.succeeded", "transaction.succeeded", "invoice.paid")
 MOVED = 1203
 """The amount of the plan that it is moved to."""

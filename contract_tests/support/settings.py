@@ -10,18 +10,13 @@ from contract_tests import ROOT
 
 _ROW = re.compile(r"^\| `(\w+)` \| `(.+?)` \|", re.M)
 
-DEFAULTS: dict[str, Any] = {
+SHOWN: dict[str, Any] = {
     name: json.loads(default)
     for name, default in _ROW.findall(
         (ROOT / "docs" / "guide" / "settings.md").read_text(encoding="utf-8")
     )
 }
+"""The settings of a new App, as it shows them."""
 
 OF_SETTINGS = ("unknown_fields", "error_shape", "refund_timing")
 """Assumptions that have settings of their own; the App shows them among its assumptions too."""
-
-SHOWN = {
-    **DEFAULTS,
-    "assumptions": {**DEFAULTS["assumptions"], **{name: DEFAULTS[name] for name in OF_SETTINGS}},
-}
-"""The settings of a new App, as it shows them."""

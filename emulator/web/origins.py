@@ -113,7 +113,8 @@ def _unknown_host(context: RequestContext, hosts: frozenset[str]) -> str | None:
     """
     for authority in context.header_values(b"host"):
         if not _is_known(authority, hosts):
-            name = hostname(authority)[:80]
+            if not (name := hostname(authority)[:80]):
+                return "The Host header names no host; send the one in the emulator's URL."
             return (
                 f"{name!r} is not a host name of this emulator; start it with --allow-host {name}"
                 " to permit it."

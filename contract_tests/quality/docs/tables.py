@@ -17,7 +17,7 @@ from emulator.document import bundles
 from emulator.document.probes import collected
 from emulator.engine.reference_data import numbered_assumptions
 from emulator.insight.audit import audit
-from emulator.resources.app.settings import Settings
+from emulator.resources.app.settings import Settings, values_of_assumptions
 from emulator.resources.reckoned_fields import BROUGHT, RECKONED
 
 Cells = Iterable[object]
@@ -50,6 +50,7 @@ def probes() -> str:
 def settings() -> str:
     described = bundles.load("control")["components"]["schemas"]["Settings"]["properties"]
     usual = msgspec.to_builtins(Settings())
+    usual["assumptions"] = values_of_assumptions(Settings())
     rows = [
         (f"`{name}`", f"`{msgspec.json.encode(usual[name]).decode()}`", _sentence(described[name]))
         for name in Settings.__struct_fields__

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from contract_tests.support.sandbox import FAILING_PHONE, Sandbox
-from contract_tests.support.settings import DEFAULTS
+from contract_tests.support.settings import SHOWN
 from contract_tests.surfaces.console.visitor import visiting
 from emulator.insight.state.next_steps import STEPS
 
@@ -366,7 +366,7 @@ CASES: Mapping[str, tuple[Make, Mapping[str, str | Check]]] = {
         {"reactivate_failing": "past_due"},
     ),
     "subscription canceled long ago": (
-        subscription("cancel", then=f"{DEFAULTS['reactivation_days'] + 1}d"),
+        subscription("cancel", then=f"{SHOWN['reactivation_days'] + 1}d"),
         {},
     ),
     "invoice draft": (invoice(), {"finalize": "open"}),

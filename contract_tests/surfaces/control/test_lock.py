@@ -192,6 +192,10 @@ def test_a_server_on_loopback_responds_to_names_of_loopback_only() -> None:
                 assert http.get(path, headers={"Host": host}).status_code in (200, 404)
             rejected = http.get(path, headers={"Host": "evil.example"})
             assert (rejected.status_code, rejected.json()["code"]) == (403, "PERMISSION_DENIED")
+            assert "--allow-host evil.example" in rejected.json()["message"]
+            nameless = http.get(path, headers={"Host": ""})
+            assert nameless.status_code == 403
+            assert nameless.json()["message"].startswith("The Host header names no host;")
         assert http.get("/_emulator/health", headers={"Host": "evil.example"}).status_code == 200
 
 
