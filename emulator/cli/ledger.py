@@ -17,6 +17,12 @@ from emulator.client.api import PAGE
 from emulator.presentation.languages.language import plain_money
 
 
+NO_MOVEMENTS = (
+    "No such movement is in the journal, which starts over with the server and with each snapshot"
+    " that is loaded."
+)
+
+
 @click.command()
 @click.option("--object", "object_id", type=ID, metavar="ID", help="Only movements of this object.")
 @click.option("--currency", metavar="CODE", help="Only this currency, such as XAF.")
@@ -51,6 +57,8 @@ def ledger(
         )
         movements = [list(own) for _, own in islice(by_cause, view.limit)]
         print_rows(emulator, movements[::-1], movement_row, view)
+        if overview["totals"] and not movements:
+            click.echo(NO_MOVEMENTS, err=True)
         print_line(overview, balance, as_json=False)
     return 0 if overview["balanced"] else 1
 

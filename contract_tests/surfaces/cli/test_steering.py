@@ -633,6 +633,17 @@ def test_the_ledger_is_that_of_an_object(cli: Cli, sandbox: Sandbox) -> None:
     assert {entry["object"] for entry in ledger["entries"]["data"]} == {deposit["id"]}
 
 
+def test_totals_without_movements_are_explained(cli: Cli, sandbox: Sandbox) -> None:
+    """The journal, which has the movements, is not part of a snapshot."""
+    assert cli("ledger").lines == ["Balanced."]
+    sandbox.deposit()
+    cli("world", "save", "paid")
+    cli("world", "load", "paid")
+    shown = cli("ledger")
+    assert "Merchant" in shown.output
+    assert shown.errors.startswith("No such movement is in the journal")
+
+
 def test_the_ledger_is_that_of_a_currency(cli: Cli, sandbox: Sandbox) -> None:
     sandbox.deposit()
     assert cli("ledger", "--currency", "EUR").lines == ["Balanced."]
