@@ -16,7 +16,6 @@ from emulator.cli.output import ListView, Row, list_options, print_line, print_r
 from emulator.client.api import PAGE
 from emulator.presentation.languages.language import plain_money
 
-
 NO_MOVEMENTS = (
     "No such movement is in the journal, which starts over with the server and with each snapshot"
     " that is loaded."
