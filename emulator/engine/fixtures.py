@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from itertools import chain
 from pathlib import Path
@@ -11,7 +12,9 @@ import msgspec
 
 from emulator.core.calendar import Timestamp
 from emulator.core.errors import ApiError
+from emulator.document import bundles
 from emulator.document.iso_codes import countries, currencies
+from emulator.document.tree import inlined, properties
 from emulator.engine.clock import ClockMode
 from emulator.engine.reference_data import read_yaml
 from emulator.engine.storage import serialization
@@ -75,14 +78,17 @@ class Fixtures:
         self.keys: frozenset[str] = frozenset(key for fixture in self._all for key in fixture.keys)
 
     def settings(self, app: str, *more: Fixture) -> Settings:
-        """Return an App's first settings. Invalid: ``ValueError``, ``msgspec.ValidationError``."""
+        """Return an App's first settings; ``ValueError`` with a sentence for invalid ones."""
         start = Settings()
         for fixture in (*self._all, *more):
-            for changes in (fixture.settings, fixture.apps.get(app, AppFixture()).settings):
+            own = fixture.apps.get(app, AppFixture()).settings
+            for place, changes in (("", fixture.settings), (f"apps.{app}.", own)):
                 try:
                     start = changed(start, changes, read_logo)
                 except ApiError as error:
-                    raise ValueError(_sentences(error)) from None
+                    raise ValueError(_sentences(error, f"{place}settings")) from None
+                except msgspec.ValidationError as error:
+                    raise ValueError(_explained(error, f"{place}settings")) from None
         if unknown := set(start.currencies) - currencies().keys():
             raise ValueError(f"currencies: {min(unknown)} is not a code of ISO 4217")
         if unknown := set(start.countries) - countries():
@@ -115,9 +121,44 @@ class Fixtures:
             )
 
 
-def _sentences(error: ApiError) -> str:
-    """Return the faults of an error in one line."""
-    return "; ".join(f"{name}: {', '.join(why)}" for name, why in (error.errors or {}).items())
+def _sentences(error: ApiError, place: str) -> str:
+    """Return the faults of an error in one line, each with its path."""
+    faults = (error.errors or {}).items()
+    return "; ".join(f"{place}.{name}: {', '.join(why)}" for name, why in faults)
+
+
+LISTS_OF_CODES = {
+    "main_currency": "ISO 4217",
+    "currencies": "ISO 4217",
+    "countries": "ISO 3166-1",
+}
+"""The settings that are codes of a standard, too many to name."""
+
+
+def _explained(error: msgspec.ValidationError, place: str) -> str:
+    """Return the error of a setting with its path, and the values that the document allows."""
+    message, _, path = str(error).partition(" - at `$")
+    names = re.findall(r"\w+", path)
+    document = bundles.load("control")
+    schema = inlined(document, document["components"]["schemas"]["SettingsPatch"])
+    for name in names:
+        declared = properties(document, schema)
+        schema = schema.get("items", {}) if name.isdigit() else declared.get(name, {})
+    standard = LISTS_OF_CODES.get(names[0]) if "enum" in schema else None
+    rule = f"must be a code of {standard}" if standard else _rule(schema)
+    return f"{'.'.join([place, *names])}: {rule or message}"
+
+
+def _rule(schema: Mapping[str, Any]) -> str | None:
+    """Return what a schema allows, if it lists the values or bounds a number."""
+    if "enum" in schema:
+        return f"must be one of {', '.join(schema['enum'])}"
+    if "maximum" in schema:
+        return f"must be from {schema['minimum']} to {schema['maximum']}"
+    if "minimum" not in schema:
+        return None
+    bound = "more than" if schema.get("exclusiveMinimum") else "at least"
+    return f"must be {bound} {schema['minimum']}"
 
 
 def _files(path: Path) -> list[Path]:

@@ -178,7 +178,27 @@ BROKEN = {
     "too deep": (b"[" * 100_000, ""),
     "a list": (b"- settings", "object"),
     "an unknown setting": (b"settings: {tax: 1}", "tax is not a setting"),
-    "a wrong value": (b"settings: {tax_rate: high}", "tax_rate"),
+    "a wrong value": (b"settings: {tax_rate: high}", "settings.tax_rate: must be from 0 to 100"),
+    "a value beyond a bound": (
+        b"settings: {renewal_retry_days: [0]}",
+        "settings.renewal_retry_days.0: must be at least 1",
+    ),
+    "a value that is not allowed": (
+        b"settings: {pricing_plan: gold}",
+        "settings.pricing_plan: must be one of starter, growth, business, enterprise",
+    ),
+    "a code in small letters": (
+        b"settings: {currencies: [XAF, eur]}",
+        "settings.currencies.1: must be a code of ISO 4217",
+    ),
+    "a rate of nothing": (
+        b"settings: {rate_limit: {per_second: 0, burst: 1}}",
+        "settings.rate_limit.per_second: must be more than 0",
+    ),
+    "a reading that there is not": (
+        b"apps: {shop: {settings: {assumptions: {success_url: maybe}}}}",
+        "apps.shop.settings.assumptions.success_url: must be one of optional, required",
+    ),
     "a currency that is not enabled": (
         b"settings: {main_currency: GBP}",
         "main_currency: GBP is not among currencies",
