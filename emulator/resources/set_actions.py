@@ -49,7 +49,8 @@ def follow(
             )
         return {"next_action": None}
     if sent is not None:
-        return {"next_action": _checked(new, sent)}
+        _check(new, sent)
+        return {}
     if old.status == new.status:
         if "next_action" in changed:
             raise invalid_field(
@@ -59,7 +60,7 @@ def follow(
     return {"next_action": _step_of(world, new)}
 
 
-def _checked(new: PaymentIntent, sent: Mapping[str, Any]) -> dict[str, Any]:
+def _check(new: PaymentIntent, sent: Mapping[str, Any]) -> None:
     type = sent["type"]
     possible = STEPS.get(new.payment_method_type, ELSEWHERE)
     if type not in possible:
@@ -74,9 +75,6 @@ def _checked(new: PaymentIntent, sent: Mapping[str, Any]) -> dict[str, Any]:
     for name in sent:
         if name not in ("type", *own, *MAY_HAVE.get(type, ())):
             raise invalid_field(f"next_action.{name[:60]}", f"does not belong to {type}")
-    if "expires_at" not in sent:
-        return dict(sent)
-    return {**sent, "expires_at": calendar.normalise(sent["expires_at"])}
 
 
 def _step_of(world: World, new: PaymentIntent) -> dict[str, Any]:
