@@ -328,6 +328,7 @@ def test_a_charge_is_promised_only_where_one_can_be_made(sandbox: Sandbox, cause
     if cause in ANSWERED:
         assert "is charged again at once" in steps()["reactivate_charged"]
     else:
+        assert "reactivate_charged" not in steps()
         consequence = steps()["reactivate_failing"].replace("\N{NO-BREAK SPACE}", " ")
         assert consequence.endswith(f"is tried again at once and fails: {for_testers}.")
         with sandbox.expect("subscription.payment_failed"):
