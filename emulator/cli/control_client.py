@@ -106,8 +106,8 @@ class ControlClient(Api):
         if start in ids:
             return start
         if len(ids) > 1:
-            shown = ", ".join(ids[:2]) + (", …" if len(ids) > 2 else "")
-            raise click.UsageError(f"{len(ids)} ids begin with {start}: {shown}; write more of it")
+            first = ", ".join(ids[:2]) + (", …" if len(ids) > 2 else "")
+            raise click.UsageError(f"{len(ids)} ids begin with {start}: {first}; write more of it")
         return ids[0] if ids else start
 
     def stream(self, types: str) -> Iterator[tuple[str, Any]]:
