@@ -9,8 +9,10 @@ from typing import Any
 from emulator.control.clock import after
 from emulator.control.objects import clearing, listing
 from emulator.core import calendar
+from emulator.core.calendar import Timestamp
 from emulator.core.errors import invalid_field
-from emulator.core.violations import Body
+from emulator.core.violations import Body, Violations, ruled_by, with_rules
+from emulator.core.world import World
 from emulator.document import bundles
 from emulator.engine.runtime import Runtime
 from emulator.resources import faults
@@ -56,29 +58,54 @@ SCHEDULE = ("starts_at", "ends_at")
 """When an outage begins and ends."""
 
 
+@with_rules
+def place(world: World, body: Body) -> Fault:
+    """Arrange a fault: 422 for all that contradicts itself or does not exist, at once (B-12)."""
+    violations = Violations(body)
+    with violations:
+        _check_then(body["then"])
+    with violations:
+        body = {**body, "then": _in_one_form(body["then"])}
+    with violations:
+        for name, value in body.get("match", {}).items():
+            with violations:
+                if value not in _names().get(name, (value,)):
+                    raise invalid_field(f"match.{name}", f"the service has no {name} {value[:60]}")
+    with violations:
+        if len(_effects(body["then"])) == 1:
+            _check_target(violations, body, faults.about(body["then"]))
+    with violations:
+        if "times" in body and "probability" in body:
+            raise invalid_field("times", "goes without a probability")
+    schedule: dict[str, str | None] = {}
+    for name in SCHEDULE:
+        with violations:
+            schedule[name] = _instant(world.now, body, name)
+    begins, ends = (schedule.get(name) for name in SCHEDULE)
+    with violations:
+        if ends is not None and ends <= (begins or world.now):
+            raise invalid_field(SCHEDULE[1], "must be later than the beginning of the outage")
+    with violations:
+        seconds = _seconds(world.now, body["then"])
+    violations.done()
+    return faults.arrange(world, body, seconds=seconds, **schedule)
+
+
+@ruled_by(place)
 async def arrange(runtime: Runtime, body: Body) -> Fault:
     """POST /faults: strike the next matching requests or deliveries, or payments while it lasts."""
-    match, then = body.get("match", {}), body["then"]
-    _check_then(then)
-    then = _in_one_form(then)
-    about = faults.about(then)
-    _check_match(match, MATCHES[about])
-    _check_schedule(body, about)
-    if "times" in body and "probability" in body:
-        raise invalid_field("times", "goes without a probability")
-    schedule = {name: _instant(runtime, body, name) for name in SCHEDULE}
-    begins, ends = (schedule[name] for name in SCHEDULE)
-    if ends is not None and ends <= (begins or runtime.now()):
-        raise invalid_field(SCHEDULE[1], "must be later than the beginning of the outage")
-    arguments = {"body": {**body, "then": then}, "seconds": _seconds(runtime, then), **schedule}
-    fault: Fault = await runtime.serve(faults.arrange, arguments, None)
+    fault: Fault = await runtime.serve(place, {"body": body}, None)
     return fault
+
+
+def _effects(then: Body) -> Collection[str]:
+    effects: Collection[str] = then.keys() - MODIFIERS.keys()
+    return effects if effects != {"hang_ms", "status"} else {"hang_ms"}
 
 
 def _check_then(then: Body) -> None:
     """Raise 422 unless there is one effect, with its own parts only, and a body only if allowed."""
-    effects = then.keys() - MODIFIERS.keys()
-    if len(effects) != 1 and effects != {"hang_ms", "status"}:
+    if len(_effects(then)) != 1:
         alternatives = ", ".join(
             name for name in FaultEffect.__struct_fields__ if name not in MODIFIERS
         )
@@ -103,25 +130,22 @@ def _in_one_form(then: Body) -> Body:
     return one
 
 
-def _check_schedule(body: Body, about: str) -> None:
-    """Raise 422 for an outage with a number of times, and for a schedule of any other fault."""
-    wrong = ("times", "probability") if about == PAYMENT else SCHEDULE
-    for name in wrong:
-        if name in body:
-            raise invalid_field(
-                name, "does not suit an outage" if about == PAYMENT else "goes with an outage only"
-            )
-
-
-def _check_match(match: Body, suitable: Collection[str]) -> None:
-    """Raise 422 for fields that do not suit the fault, and for unknown operations and paths."""
-    for name, value in match.items():
-        if name not in suitable:
+def _check_target(violations: Violations, body: Body, about: str) -> None:
+    """Check that the match and the schedule, or the number of times, suit the fault's target."""
+    suitable = MATCHES[about]
+    unsuitable = [name for name, _ in body.get("match", {}).items() if name not in suitable]
+    for name in unsuitable:
+        with violations:
             raise invalid_field(
                 f"match.{name}", f"does not suit this fault; use {', '.join(suitable)}"
             )
-        if value not in _names().get(name, (value,)):
-            raise invalid_field(f"match.{name}", f"the service has no {name} {value[:60]}")
+    for name in ("times", "probability") if about == PAYMENT else SCHEDULE:
+        with violations:
+            if name in body:
+                sentence = (
+                    "does not suit an outage" if about == PAYMENT else "goes with an outage only"
+                )
+                raise invalid_field(name, sentence)
 
 
 @cache
@@ -130,12 +154,11 @@ def _names() -> dict[str, frozenset[str]]:
     return {"operation": frozenset(known), "path": frozenset(known.values())}
 
 
-def _seconds(runtime: Runtime, then: Body) -> float:
+def _seconds(now: Timestamp, then: Body) -> float:
     """Return the seconds from now that an effect takes; 0 for one without a duration."""
     name = next((field for field in LENGTHS if field in then), None)
     if name is None:
         return 0
-    now = runtime.now()
     try:
         return (
             calendar.parse(after(now, then[name], may_be_zero=LENGTHS[name])) - calendar.parse(now)
@@ -144,13 +167,13 @@ def _seconds(runtime: Runtime, then: Body) -> float:
         raise invalid_field(f"then.{name}", str(error)) from None
 
 
-def _instant(runtime: Runtime, body: Body, name: str) -> str | None:
+def _instant(now: Timestamp, body: Body, name: str) -> str | None:
     """Return the instant of a field, also of a duration from now; None without the field."""
     text = body.get(name)
     if text is None:
         return None
     try:
-        return calendar.normalise(text) if text[4:5] == "-" else after(runtime.now(), text)
+        return calendar.normalise(text) if text[4:5] == "-" else after(now, text)
     except ValueError as error:
         raise invalid_field(name, str(error)) from None
 

@@ -7,6 +7,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import combinations
 from typing import Any
 
 import httpx
@@ -370,6 +371,33 @@ def test_an_operator_is_down_from_one_instant_to_another(sandbox: Sandbox) -> No
 
 
 # -- arranged outcomes: the next matching payments and refunds end as the tester says
+
+
+WRONG: dict[str, tuple[str, Any]] = {
+    "match.path": ("match", {"path": "/nope/"}),
+    "match.method": ("match", {"method": "BREW"}),
+    "match.event": ("match", {"event": "invoice.paid"}),
+    "then.executed": ("then", {"drop": "after", "executed": True}),
+    "then.code": ("then", {"code": "BAD_LUCK"}),
+    "starts_at": ("starts_at", "2027-01-01T00:00:00Z"),
+    "times": ("times", 0),
+}
+"""Fields of a fault that are wrong, by form or by a rule: the part of the body, and its value."""
+
+
+def test_all_that_is_wrong_with_a_fault_is_reported_at_once(sandbox: Sandbox) -> None:
+    """B-12: any two fields, except that an unknown effect suits anything."""
+    for paths in [[path] for path in WRONG] + [*map(list, combinations(WRONG, 2))]:
+        parts = [WRONG[path] for path in paths]
+        if len({part for part, _ in parts}) < len(parts):
+            continue
+        if "then.code" in paths and {"match.event", "starts_at"} & {*paths}:
+            continue
+        body = {"then": {"status": 500}, **dict(parts)}
+        code = "INVALID_FIELD" if len(paths) == 1 else "VALIDATION_ERROR"
+        error = sandbox.control.rejected("POST", "/faults", 422, code, json=body)
+        assert error["errors"].keys() == set(paths)
+    assert arranged(sandbox) == []
 
 
 def test_the_next_payments_end_as_arranged(sandbox: Sandbox) -> None:
