@@ -377,10 +377,27 @@ class TriggerRun:
             if name not in overrides
         }
         body = {**own, **{name: value for name, value in overrides.items() if value is not None}}
-        if violations := schema.violations(body):
-            raise error_of(violations)
-        made: Record = SERVICE[step.make](self._world, body=schema.complete(body))
+        try:
+            if violations := schema.violations(body):
+                raise error_of(violations)
+            made: Record = SERVICE[step.make](self._world, body=schema.complete(body))
+        except ApiError as error:
+            raise self._where_given(error, kind) from None
         return made
+
+    def _where_given(self, error: ApiError, kind: str) -> ApiError:
+        """Return the error about the fields of a new object, by their paths in the overrides."""
+        own = self._overrides.get(kind)
+        if not isinstance(own, dict) or not error.errors:
+            return error
+        inside = {path: path.partition(".")[0] in own for path in error.errors}
+        if all(inside.values()):
+            return nest(kind, error)
+        errors = {
+            f"{kind}.{path}" if inside[path] else path: messages
+            for path, messages in error.errors.items()
+        }
+        return ApiError(error.code, param=error.param, errors=errors, message=error.message)
 
     def _defaults(self, kind: str, body: Body, overrides: Body) -> Body:
         """Return the fields that a new object is made of where they are not overridden.

@@ -407,21 +407,26 @@ def test_a_step_goes_with_the_wait_for_it(sandbox: Sandbox) -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "after", "status"),
+    ("method", "waits_for", "after", "status"),
     [
-        ({"type": "bank_transfer", "iban": "FR1420041010050500013M02606"}, "1d", "succeeded"),
-        ({"type": "mobile_money", "phone": "+24177000001"}, "10m", "canceled"),
+        (
+            {"type": "bank_transfer", "iban": "FR1420041010050500013M02606"},
+            "funds",
+            "1d",
+            "succeeded",
+        ),
+        ({"type": "mobile_money", "phone": "+24177000001"}, "operator", "10m", "canceled"),
     ],
     ids=["transfer", "refused"],
 )
 def test_a_payment_that_is_set_to_wait_for_the_operator_is_answered(
-    sandbox: Sandbox, method: dict[str, Any], after: str, status: str
+    sandbox: Sandbox, method: dict[str, Any], waits_for: str, after: str, status: str
 ) -> None:
     """As late as the operator answers; one who answers at once leaves the payment as it is."""
     sandbox.settings(operator_delay=600)
     intent = put(sandbox, sandbox.intent(sandbox.method(**method)), status="processing")
     [waiting] = sandbox.control.get(f"/explain/{intent['id']}")["under_way"]
-    assert (waiting["waits_for"], waiting["until"]) == ("operator", planned(sandbox)[0][1])
+    assert (waiting["waits_for"], waiting["until"]) == (waits_for, planned(sandbox)[0][1])
     sandbox.advance(after)
     assert sandbox.status(intent) == status
     sandbox.settings(operator_delay=0)

@@ -199,6 +199,7 @@ def test_what_does_not_go_with_it_is_rejected(sandbox: Sandbox) -> None:
         ("customer.created", {"customer": "cust_1"}, "overrides.customer", ""),
         ("customer.created", {"code": "UPSTREAM_ERROR"}, "overrides.code", ""),
         ("customer.created", {"email": "nobody"}, "overrides.email", ""),
+        ("invoice.paid", {"customer": {"email": "nobody"}}, "overrides.customer.email", ""),
         ("customer.deleted", {"customer": 7}, "overrides.customer", ""),
         ("payment_intent.failed", {"code": "BAD_LUCK"}, "overrides.code", ""),
         ("payment_intent.succeeded", {"amount": 1}, "overrides.amount", "at least 100"),
