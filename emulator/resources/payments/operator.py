@@ -213,7 +213,7 @@ def on_save(
     arranged = consume(
         world, "payment", customer=customer, amount=0, payment_method_type=details.type
     )
-    delay = magic.after or timedelta(seconds=settings(world).operator_delay)
+    delay = answers_after(world, magic)
     due = world.now if details.type == "bank_transfer" else _later(world, delay)
     if arranged is not None:
         return OperatorDecision(code=arranged.code, due=due)
